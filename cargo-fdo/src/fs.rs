@@ -1,0 +1,136 @@
+//! File access that names the path in every error and never leaves half a file.
+
+use crate::error::{Diagnose, ExitCode};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A failed file operation.
+#[derive(Debug, thiserror::Error)]
+#[error("can't {action} `{}`", path.display())]
+pub struct FsError {
+    action: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl FsError {
+    /// For operations that this module has no function for.
+    pub fn new(action: &'static str, path: &Path, source: io::Error) -> FsError {
+        FsError {
+            action,
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+impl Diagnose for FsError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Tool
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self.source.kind() {
+            io::ErrorKind::StorageFull => Some(
+                "free some space and run the same command again; what was finished is kept".into(),
+            ),
+            io::ErrorKind::PermissionDenied => {
+                Some("check who owns the directory; a build as root leaves such files".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+type Result<T> = std::result::Result<T, FsError>;
+
+/// Reads a whole text file.
+pub fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| FsError::new("read", path, error))
+}
+
+/// Reads a whole text file; `None` where there is none.
+pub fn read_if_there(path: &Path) -> Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(FsError::new("read", path, error)),
+    }
+}
+
+/// Makes a directory and its parents.
+pub fn create_dir(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| FsError::new("create", path, error))
+}
+
+/// Writes a file so that a reader, or a run after a crash, sees the old or the new content.
+pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
+    let fail = |error| FsError::new("write", path, error);
+    let dir = path.parent().unwrap_or(Path::new("."));
+    create_dir(dir)?;
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
+    file.write_all(content).map_err(fail)?;
+    file.as_file().sync_all().map_err(fail)?;
+    file.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Writes only if the content differs, so that the time stamp says when it changed.
+pub fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
+    if read_if_there(path)?.as_deref() == Some(content) {
+        return Ok(false);
+    }
+    write_atomic(path, content.as_bytes())?;
+    Ok(true)
+}
+
+/// The entries of a directory, sorted by name; none where the directory is missing.
+pub fn list(dir: &Path) -> Result<Vec<PathBuf>> {
+    let fail = |error| FsError::new("list", dir, error);
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fail(error)),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(entry.map_err(fail)?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// All files below a directory, sorted.
+pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(next) = open.pop() {
+        for path in list(&next)? {
+            // Symbolic links are not followed: they may lead out of what is ours.
+            match path.symlink_metadata() {
+                Ok(data) if data.is_dir() => open.push(path),
+                Ok(data) if data.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Deletes a directory that we made.
+///
+/// `root` is the directory of ours that it must lie in: the last check before anything goes.
+pub fn remove_ours(root: &Path, dir: &Path) -> Result<()> {
+    assert!(
+        dir.starts_with(root) && dir != root,
+        "`{}` is not inside `{}`",
+        dir.display(),
+        root.display()
+    );
+    match std::fs::remove_dir_all(dir) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FsError::new("remove", dir, error)),
+    }
+}

@@ -1,0 +1,4 @@
+//! Build-script library of `cargo fdo`.
+
+pub mod flags;
+pub mod protocol;

@@ -1,0 +1,1 @@
+//! Sandbox and fake tools for the end-to-end tests.
