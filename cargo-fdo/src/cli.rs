@@ -1,0 +1,339 @@
+//! The command line as clap sees it. No decisions: `settings` makes them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Feedback-directed optimisation of Rust programs together with the C and C++ inside them
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo-fdo",
+    bin_name = "cargo fdo",
+    version,
+    after_help = "Exit codes: 0 ok, 2 usage or config, 3 tool or toolchain unfit, 4 build failed, \
+                  5 no profile or training failed, 6 profile unreadable or too much lost, \
+                  7 profile stale (below min-match), 101 internal bug"
+)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands, in the order in which one meets them.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Take a tiny program through every tool and say which fit together
+    Doctor(DoctorArgs),
+    /// Write a starter fdo.toml from what the workspace holds
+    Init(InitArgs),
+    /// Build with counters, run workloads, merge what they recorded into a profile
+    Train(TrainArgs),
+    /// Build with the profile, and show how much of it was used
+    Build(BuildArgs),
+    /// Run a binary or example, built with the profile
+    Run(RunArgs),
+    /// Run the tests, built with the profile
+    Test(RunArgs),
+    /// Run the benchmarks, built with the profile
+    Bench(RunArgs),
+    /// Show which profile there is, of what, and how good it is
+    Status(StatusArgs),
+    /// Print the environment with which any build command is instrumented or optimised
+    Env(EnvArgs),
+    /// Remove the builds and profiles of cargo fdo, and nothing else
+    Clean(CleanArgs),
+}
+
+/// Cargo's own arguments, handed through.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Cargo's arguments")]
+pub struct CargoArgs {
+    /// Package to build
+    #[arg(short, long, value_name = "SPEC")]
+    pub package: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long)]
+    pub workspace: bool,
+    /// Packages to leave out
+    #[arg(long, value_name = "SPEC")]
+    pub exclude: Vec<String>,
+    /// Only the library
+    #[arg(long)]
+    pub lib: bool,
+    /// Only this binary
+    #[arg(long, value_name = "NAME")]
+    pub bin: Vec<String>,
+    /// All binaries
+    #[arg(long)]
+    pub bins: bool,
+    /// Only this example
+    #[arg(long, value_name = "NAME")]
+    pub example: Vec<String>,
+    /// All examples
+    #[arg(long)]
+    pub examples: bool,
+    /// Only this test target
+    #[arg(long, value_name = "NAME")]
+    pub test: Vec<String>,
+    /// All test targets
+    #[arg(long)]
+    pub tests: bool,
+    /// Only this bench target
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
+    /// All bench targets
+    #[arg(long)]
+    pub benches: bool,
+    /// All targets
+    #[arg(long)]
+    pub all_targets: bool,
+    /// Features to activate
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    pub features: Vec<String>,
+    /// Activate all features
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not activate the default feature
+    #[arg(long)]
+    pub no_default_features: bool,
+    /// The release profile (what cargo fdo builds unless told otherwise)
+    #[arg(short, long)]
+    pub release: bool,
+    /// Cargo profile to build [default: release]
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Target triple [default: the host]
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Vec<String>,
+    /// Directory for all generated artifacts; ours go into fdo/ below it
+    #[arg(long, value_name = "DIR")]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Number of parallel jobs
+    #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
+    pub jobs: Option<String>,
+    /// Build as much as possible
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Require that Cargo.lock is up to date
+    #[arg(long)]
+    pub locked: bool,
+    /// Run without the network
+    #[arg(long)]
+    pub offline: bool,
+    /// `--locked` and `--offline`
+    #[arg(long)]
+    pub frozen: bool,
+    /// Form of cargo's messages
+    #[arg(long, value_name = "FMT")]
+    pub message_format: Option<String>,
+    /// Override a configuration value
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+    /// Unstable flags of cargo
+    #[arg(short = 'Z', value_name = "FLAG")]
+    pub unstable: Vec<String>,
+    /// Say more; print every command
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Coloring: auto, always, never
+    #[arg(long, value_name = "WHEN")]
+    pub color: Option<String>,
+}
+
+/// How the profile is made and read.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options")]
+pub struct FdoArgs {
+    /// C compiler of profiled code: `auto`, `keep`, or a clang
+    #[arg(long, value_name = "CHOICE")]
+    pub c_compiler: Option<String>,
+    /// The llvm-profdata to use
+    #[arg(long, value_name = "PATH")]
+    pub llvm_profdata: Option<PathBuf>,
+    /// Print each command as it would run, and run none
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `cargo fdo doctor`
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `cargo fdo init`
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Print it instead of writing fdo.toml
+    #[arg(long)]
+    pub print: bool,
+}
+
+/// How training data comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Counters compiled in
+    Instrument,
+    /// perf records the plain program
+    Sample,
+}
+
+/// `cargo fdo train`
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// Workload: `bench`, `test`, `run`, `example:NAME`, or one of fdo.toml
+    #[arg(short, long, value_name = "NAME")]
+    pub workload: Vec<String>,
+    /// Counters compiled in, or perf recordings of the plain program
+    #[arg(long, value_enum)]
+    pub method: Option<Method>,
+    /// Only build the program with counters and say where it is
+    #[arg(long)]
+    pub build_only: bool,
+    /// Merge raw profiles made elsewhere instead of running anything
+    #[arg(long, value_name = "FILES|DIR", num_args = 1..)]
+    pub collect: Vec<PathBuf>,
+    /// Share of raw profiles that may be bad: `1%`
+    #[arg(long, value_name = "SHARE")]
+    pub max_loss: Option<String>,
+    /// Keep the raw profiles after merging
+    #[arg(long)]
+    pub keep_raw: bool,
+    /// Do not compare with a plain run
+    #[arg(long)]
+    pub no_overhead: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub fdo: FdoArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+    /// A command to train with, such as `'{bin:app}' --fast`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+}
+
+/// What may be accepted of the profile's use.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Options")]
+pub struct MatchArgs {
+    /// Least share of the profile's counts that must be used: `80%`
+    #[arg(long, value_name = "SHARE")]
+    pub min_match: Option<String>,
+    /// Report a profile that matches too little, but do not fail
+    #[arg(long)]
+    pub allow_stale: bool,
+}
+
+/// `cargo fdo build`
+#[derive(Debug, Args)]
+pub struct BuildArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub matching: MatchArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub fdo: FdoArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+}
+
+/// `cargo fdo run`, `test` and `bench`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub matching: MatchArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub fdo: FdoArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+    /// Arguments for the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    pub args: Vec<OsString>,
+}
+
+/// `cargo fdo status`
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+}
+
+/// Which environment to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EnvPhase {
+    /// To build with counters
+    Instrument,
+    /// To build with the profile
+    Optimize,
+}
+
+/// How to print an environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum EnvFormat {
+    /// `export NAME='value'` lines to `eval`; names that no shell takes are left out
+    Sh,
+    /// `NAME=value` words for `env -S` and `docker --env-file`
+    Env,
+    /// A JSON object
+    Json,
+}
+
+/// `cargo fdo env`
+#[derive(Debug, Args)]
+pub struct EnvArgs {
+    /// Which build
+    #[arg(long, value_enum, default_value = "optimize")]
+    pub phase: EnvPhase,
+    /// In which form
+    #[arg(long, value_enum, default_value = "sh")]
+    pub format: EnvFormat,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub fdo: FdoArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+}
+
+/// `cargo fdo clean`
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Keep the profiles, remove the builds
+    #[arg(long)]
+    pub keep_profiles: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,205 @@
+//! What a rustc command line is about.
+
+use super::starts_with;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+/// The parts of a rustc call that decide what the shim does.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) crate_name: String,
+    pub(super) crate_types: Vec<String>,
+    pub(super) target: Option<String>,
+    pub(super) out_dir: Option<PathBuf>,
+    pub(super) extra_filename: String,
+    /// `--test`: the harness build of a crate, which may be linked beside the crate itself.
+    pub(super) is_test: bool,
+    pub(super) has_metadata: bool,
+    /// The user chose a mangling; it stays.
+    pub(super) has_mangling: bool,
+    emits_code: bool,
+    is_probe: bool,
+}
+
+impl Unit {
+    /// Reads the arguments after the compiler's path.
+    pub(super) fn parse(args: &[OsString]) -> Unit {
+        let mut unit = Unit {
+            // Without `--emit` rustc links.
+            emits_code: true,
+            ..Unit::default()
+        };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some(arg) = arg.to_str() else { continue };
+            // Cargo writes `--flag value` and `-C option`; build scripts that probe also
+            // write the joined forms.
+            let (flag, value) = match arg {
+                "--crate-name" | "--crate-type" | "--target" | "--out-dir" | "--emit" | "-C"
+                | "--codegen" => (
+                    arg,
+                    rest.next().and_then(|value| value.to_str()).unwrap_or(""),
+                ),
+                _ => match arg.split_once('=') {
+                    Some((flag, value)) if flag.starts_with("--") => (flag, value),
+                    _ if arg.starts_with("-C") => ("-C", &arg[2..]),
+                    _ => (arg, ""),
+                },
+            };
+            match flag {
+                "--crate-name" => unit.crate_name = value.to_owned(),
+                "--crate-type" => unit.crate_types.push(value.to_owned()),
+                "--target" => unit.target = Some(value.to_owned()),
+                "--out-dir" => unit.out_dir = Some(value.into()),
+                "--emit" => {
+                    unit.emits_code = value
+                        .split(',')
+                        .any(|kind| kind == "link" || kind.starts_with("link="));
+                }
+                "--test" => unit.is_test = true,
+                "--print" | "-" | "-vV" | "-V" | "--version" | "--explain" => unit.is_probe = true,
+                "-C" | "--codegen" => unit.codegen_option(value),
+                _ => {}
+            }
+        }
+        unit
+    }
+
+    fn codegen_option(&mut self, option: &str) {
+        match option.split_once('=') {
+            Some(("metadata", _)) => self.has_metadata = true,
+            Some(("extra-filename", value)) => self.extra_filename = value.to_owned(),
+            Some(("symbol-mangling-version", _)) => self.has_mangling = true,
+            _ => {}
+        }
+    }
+
+    /// A compilation that cargo plans, and that makes code: no probe, no check.
+    pub(super) fn is_compilation(&self) -> bool {
+        self.emits_code
+            && !self.is_probe
+            && self.has_metadata
+            && !self.crate_name.is_empty()
+            && self.crate_name != "___"
+    }
+
+    /// The program that a build script becomes.
+    pub(super) fn is_build_script(&self) -> bool {
+        self.is_compilation()
+            && self.target.is_none()
+            && self.crate_name.starts_with("build_script_")
+    }
+
+    /// A program that will run with a runtime of its own.
+    pub(super) fn is_executable(&self) -> bool {
+        self.is_test || self.crate_types.iter().any(|kind| kind == "bin")
+    }
+
+    /// Where rustc writes the dep-info.
+    pub(super) fn dep_info(&self) -> Option<PathBuf> {
+        let name = format!("{}{}.d", self.crate_name, self.extra_filename);
+        Some(self.out_dir.as_ref()?.join(name))
+    }
+}
+
+/// The arguments with cargo's `-C metadata=…` replaced.
+///
+/// Cargo's value changes with every profile setting, with the version, with a
+/// build-dependency's version; every Rust symbol carries it, so all counts would be lost.
+pub(super) fn with_metadata(args: &[OsString], metadata: &str) -> Vec<OsString> {
+    let mut out = Vec::with_capacity(args.len() + 8);
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        if starts_with(arg, "-Cmetadata=") {
+            out.push(format!("-Cmetadata={metadata}").into());
+        } else if arg == "-C" {
+            out.push(arg.clone());
+            match rest.next() {
+                Some(value) if starts_with(value, "metadata=") => {
+                    out.push(format!("metadata={metadata}").into());
+                }
+                Some(value) => out.push(value.clone()),
+                None => {}
+            }
+        } else {
+            out.push(arg.clone());
+        }
+    }
+    out
+}
+
+/// Replaces `@file` arguments by what the file holds, one argument a line (rustc's form).
+pub(super) fn expand_argument_files(args: Vec<OsString>) -> Vec<OsString> {
+    if !args.iter().any(|arg| starts_with(arg, "@")) {
+        return args;
+    }
+    let mut out = Vec::new();
+    for arg in args {
+        let lines = arg
+            .to_str()
+            .and_then(|arg| arg.strip_prefix('@'))
+            .and_then(|path| std::fs::read_to_string(path).ok());
+        match lines {
+            Some(text) => out.extend(text.lines().map(OsString::from)),
+            None => out.push(arg),
+        }
+    }
+    out
+}
+
+/// Whether an argument is a given compiler's file name (as `RUSTC_WORKSPACE_WRAPPER` puts its
+/// own before it).
+pub(super) fn is_file_named(argument: &OsStr, name: &str) -> bool {
+    std::path::Path::new(argument)
+        .file_stem()
+        .is_some_and(|stem| stem == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_library_unit_of_cargo_is_a_compilation() {
+        let unit = Unit::parse(&words(
+            "--crate-name memchr --edition=2021 src/lib.rs --error-format=json --crate-type lib \
+             --emit=dep-info,metadata,link -C opt-level=3 -C metadata=aa -C extra-filename=-bb \
+             --out-dir /t/deps --target x86_64-unknown-linux-gnu",
+        ));
+        assert!(unit.is_compilation() && !unit.is_executable() && !unit.is_build_script());
+        assert_eq!(unit.dep_info(), Some("/t/deps/memchr-bb.d".into()));
+        assert_eq!(unit.target.as_deref(), Some("x86_64-unknown-linux-gnu"));
+    }
+
+    #[test]
+    fn probes_and_checks_are_left_alone() {
+        for line in [
+            "-vV",
+            "- --crate-name ___ --print=file-names --crate-type bin --target x",
+            "--crate-name a src/lib.rs --emit=dep-info,metadata -C metadata=aa",
+            "--crate-name anyhow_build --crate-type lib --emit=dep-info,metadata --out-dir /o build/probe.rs",
+            "--crate-name probe --emit=link --out-dir /o -",
+        ] {
+            assert!(!Unit::parse(&words(line)).is_compilation(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_build_script_is_told_from_a_program_of_the_target() {
+        let host = "--crate-name build_script_build build.rs --crate-type bin --emit=dep-info,link -C metadata=a --out-dir /o";
+        assert!(Unit::parse(&words(host)).is_build_script());
+        let target = format!("{host} --target x86_64-unknown-linux-gnu");
+        assert!(!Unit::parse(&words(&target)).is_build_script());
+    }
+
+    #[test]
+    fn metadata_is_replaced_in_both_spellings_and_nothing_else_is() {
+        let args = words("-C metadata=aa -C opt-level=3 -Cmetadata=bb src/metadata=cc.rs");
+        let expected = words("-C metadata=X -C opt-level=3 -Cmetadata=X src/metadata=cc.rs");
+        assert_eq!(with_metadata(&args, "X"), expected);
+    }
+}

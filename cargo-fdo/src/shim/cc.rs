@@ -1,0 +1,283 @@
+//! In place of a C or C++ compiler.
+//!
+//! For a compilation of a profiled package it adds the package's flags last, takes off
+//! profile flags of others (the cc crate forwarded rustc's in 1.2.2 to 1.7), and looks at the
+//! object that came out. Probes, assembler, preprocessing and host units pass through.
+
+use super::cc_arguments::{Action, Call, expand_response_files};
+use super::evidence::{CObject, Seen, Treatment};
+use super::{Context, become_tool, command, exit_code, fail, stderr};
+use crate::profile::object_file;
+use fdo_build::flags;
+use fdo_build::protocol::{Family, Language, Order, key_file};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Which of the two compilers is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Driver {
+    /// `CC`.
+    C,
+    /// `CXX`.
+    Cxx,
+}
+
+/// Runs as the compiler.
+pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
+    let Some(context) = Context::from_env() else {
+        return fail(&format!(
+            "this compiler link works inside `cargo fdo` only (`{}` is not set)",
+            fdo_build::protocol::ENV_STATE
+        ));
+    };
+    let order = match context.order(Language::C) {
+        Ok(order) => order,
+        Err(error) => return fail(&error),
+    };
+    let words = match driver {
+        Driver::C => &order.cc,
+        Driver::Cxx => &order.cxx,
+    };
+    let Some(mut real) = command(words) else {
+        return fail("no C compiler was planned for this build");
+    };
+
+    let expanded = expand_response_files(&args);
+    let call = Call::parse(&expanded);
+    if call.action == Action::PassThrough || !context.is_target_unit() {
+        real.args(&args);
+        return become_tool(real);
+    }
+    if order.flags.is_empty() && order.link_flags.is_empty() {
+        return plain(&context, &order, &call, real, &args);
+    }
+
+    let (kept, removed) = without_profile_flags(&args, &order);
+    let planned_front_end = order.flags.iter().any(|flag| is_front_end(flag));
+    if let Some(flag) = removed
+        .iter()
+        .find(|flag| is_front_end(flag) && !planned_front_end)
+    {
+        return fail(&format!(
+            "`{flag}` in the flags of `{}` puts in counters that lose everything, silently, \
+             beside Rust's; remove it, or set `counters = \"frontend\"` in \
+             `[package.\"{}\"]` of fdo.toml if its code is an image of its own",
+            context.package,
+            std::env::var("CARGO_PKG_NAME").unwrap_or_default(),
+        ));
+    }
+    let treatment = if call.sources.iter().any(|source| is_excluded(&order, source)) {
+        Treatment::Excluded
+    } else {
+        Treatment::Profiled
+    };
+    real.args(&kept);
+    if treatment == Treatment::Profiled && !call.sources.is_empty() {
+        real.args(&order.flags);
+    }
+    if call.action == Action::Link {
+        for flag in &order.link_flags {
+            // The signal object has its place in programs; a library has no `main` to stop.
+            if call.is_program || !flag.ends_with(".o") {
+                real.arg(flag);
+            }
+        }
+        return become_tool(real);
+    }
+    compile(&context, &order, &call, real, treatment, removed)
+}
+
+/// A compiler without flags for this phase: recorded, so that the census can say so.
+fn plain(
+    context: &Context,
+    order: &Order,
+    call: &Call,
+    mut real: Command,
+    args: &[OsString],
+) -> ExitCode {
+    real.args(args);
+    if call.action == Action::Link {
+        return become_tool(real);
+    }
+    compile(context, order, call, real, Treatment::Plain, Vec::new())
+}
+
+fn compile(
+    context: &Context,
+    order: &Order,
+    call: &Call,
+    mut real: Command,
+    treatment: Treatment,
+    removed: Vec<String>,
+) -> ExitCode {
+    let compiler = real.get_program().to_string_lossy().into_owned();
+    let asks_for_evidence = treatment == Treatment::Profiled
+        && order.flags.iter().any(|flag| flag.contains("-pgo-view-"));
+    let outcome = if asks_for_evidence {
+        stderr::run_filtered(&mut real)
+    } else {
+        real.status()
+            .map(|status| (status, Seen::default()))
+            .map_err(|error| format!("can't start `{compiler}`: {error}"))
+    };
+    let (status, seen) = match outcome {
+        Ok(done) => done,
+        Err(error) => return fail(&error),
+    };
+    if !status.success() {
+        return exit_code(status);
+    }
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let Some(output) = call.object(&cwd) else {
+        return exit_code(status);
+    };
+    if treatment == Treatment::Profiled && !order.slice.is_empty() {
+        // ninja reads depfiles and so sees a new profile; make does not read clang's.
+        if let Some(depfile) = &call.depfile {
+            let key = key_file(&context.state, &context.package, Language::C);
+            add_to_depfile(&cwd.join(depfile), &key);
+        }
+    }
+    let counted = match std::fs::read(&output) {
+        Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
+            .map(|counters| counters.names)
+            .unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let record = CObject {
+        output,
+        source: call.sources.first().cloned().unwrap_or_default(),
+        compiler,
+        treatment,
+        slice: if treatment == Treatment::Profiled {
+            order.slice.clone()
+        } else {
+            String::new()
+        },
+        removed,
+        counted,
+        seen,
+    };
+    match record.save(&context.state, &context.package) {
+        Ok(()) => exit_code(status),
+        Err(error) => fail(&error),
+    }
+}
+
+/// Splits off profile flags of others, and ours where the build script already passed them
+/// (`Configuration::cflags`): they come once, last.
+fn without_profile_flags(args: &[OsString], order: &Order) -> (Vec<OsString>, Vec<String>) {
+    let is_ours = |arg: &str| {
+        arg != "-mllvm"
+            && (order.flags.iter().any(|flag| flag == arg)
+                || order.link_flags.iter().any(|flag| flag == arg))
+    };
+    let mut kept = Vec::with_capacity(args.len());
+    let mut removed = Vec::new();
+    let mut rest = args.iter().peekable();
+    while let Some(arg) = rest.next() {
+        let text = arg.to_string_lossy();
+        let next = rest.peek().map(|next| next.to_string_lossy());
+        if text == "-mllvm" && next.is_some_and(|next| is_ours(&next)) {
+            rest.next();
+        } else if is_ours(&text) {
+            // Comes back at the end.
+        } else if flags::is_profile_flag(Family::Clang, &text) {
+            removed.push(text.into_owned());
+        } else {
+            kept.push(arg.clone());
+        }
+    }
+    (kept, removed)
+}
+
+fn is_front_end(flag: &str) -> bool {
+    flag.starts_with("-fprofile-instr-generate")
+}
+
+/// Whether a source matches one of the package's globs: from the package's directory, or as
+/// the tail of the path.
+fn is_excluded(order: &Order, source: &str) -> bool {
+    let relative = std::env::var("CARGO_MANIFEST_DIR")
+        .ok()
+        .and_then(|dir| Path::new(source).strip_prefix(dir).ok())
+        .unwrap_or(Path::new(source));
+    order.exclude.iter().any(|pattern| {
+        let Ok(whole) = glob::Pattern::new(pattern) else {
+            return false;
+        };
+        let tail = glob::Pattern::new(&format!("**/{pattern}"));
+        whole.matches_path(relative)
+            || tail.is_ok_and(|tail| tail.matches_path(relative) || tail.matches(source))
+    })
+}
+
+/// Adds a file to the first rule of a depfile. Best effort: without it the objects of a
+/// changed package are dropped before the build anyway.
+fn add_to_depfile(depfile: &Path, dependency: &Path) {
+    let Ok(text) = std::fs::read_to_string(depfile) else {
+        return;
+    };
+    let escaped: String = dependency
+        .to_string_lossy()
+        .chars()
+        .flat_map(|c| match c {
+            ' ' | '#' => vec!['\\', c],
+            '$' => vec!['$', '$'],
+            c => vec![c],
+        })
+        .collect();
+    if let Some(colon) = text.find(": ") {
+        let new = format!("{}: {escaped} {}", &text[..colon], &text[colon + 2..]);
+        let _ = std::fs::write(depfile, new);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn forwarded_profile_flags_are_taken_off() {
+        let args = words("-O2 -fprofile-use=/x -c a.c");
+        let (kept, removed) = without_profile_flags(&args, &Order::nothing(Family::Clang));
+        assert_eq!(kept, words("-O2 -c a.c"));
+        assert_eq!(removed, ["-fprofile-use=/x"]);
+    }
+
+    #[test]
+    fn our_flags_from_the_build_script_do_not_come_twice() {
+        let mut order = Order::nothing(Family::Clang);
+        order.flags = ["-fprofile-instr-use=/s", "-mllvm", "-a=1"].map(String::from).into();
+        let args = words("-mllvm -b=2 -fprofile-instr-use=/s -mllvm -a=1 -c a.c");
+        let (kept, removed) = without_profile_flags(&args, &order);
+        assert_eq!(kept, words("-mllvm -b=2 -c a.c"));
+        assert!(removed.is_empty());
+    }
+
+    #[test]
+    fn excluded_sources_match_from_the_package_or_as_a_tail() {
+        let mut order = Order::nothing(Family::Clang);
+        order.exclude.push("tools/db_bench*".into());
+        assert!(is_excluded(&order, "tools/db_bench_tool.cc"));
+        assert!(is_excluded(&order, "/src/rocksdb/tools/db_bench.cc"));
+        assert!(!is_excluded(&order, "/src/rocksdb/db/db_impl.cc"));
+    }
+
+    #[test]
+    fn the_key_enters_the_depfiles_first_rule() {
+        let dir = tempfile::tempdir().unwrap();
+        let depfile = dir.path().join("a.o.d");
+        std::fs::write(&depfile, "a.o: a.c \\\n  a.h\n\na.h:\n").unwrap();
+        add_to_depfile(&depfile, Path::new("/my keys/k"));
+        assert_eq!(
+            std::fs::read_to_string(&depfile).unwrap(),
+            "a.o: /my\\ keys/k a.c \\\n  a.h\n\na.h:\n"
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! What a C compiler's command line is about.
+//!
+//! Only as much of the gcc/clang command line as decides between "a real compilation", "a
+//! link" and "leave it alone"; what is not understood is left alone.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What a call does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Asks something, preprocesses, assembles, or is a configure step's probe.
+    PassThrough,
+    /// Makes an object (`-c`) or assembly (`-S`) of C or C++ sources.
+    Compile,
+    /// Makes a program or shared library, of objects and perhaps of sources.
+    Link,
+}
+
+/// A C compiler call, as far as the shim cares.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) action: Action,
+    pub(super) sources: Vec<String>,
+    pub(super) output: Option<PathBuf>,
+    pub(super) depfile: Option<PathBuf>,
+    /// `-shared`, `-r` or the like: a link without a `main`.
+    pub(super) is_program: bool,
+}
+
+/// Options whose value is the next argument.
+const WITH_VALUE: &[&str] = &[
+    "-I", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix", "-isysroot",
+    "--sysroot", "-D", "-U", "-include", "-imacros", "-MT", "-MQ", "-Xclang", "-mllvm", "-target",
+    "-arch", "-L", "-l", "-framework", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-T", "-u",
+    "-z", "-e", "-G", "-A", "-B", "-specs", "--param", "-dumpbase", "-dumpdir", "-aux-info",
+    "-gcc-toolchain", "-Xarch_host", "-Xarch_device",
+];
+
+/// Options that make a call a question.
+const QUESTIONS: &[&str] = &[
+    "-E", "-M", "-MM", "-fsyntax-only", "-###", "--version", "-version", "--help", "-V",
+    "-qversion", "-?", "-dumpversion", "-dumpmachine", "-dumpspecs", "-dumpfullversion",
+];
+
+impl Call {
+    pub(super) fn parse(args: &[OsString]) -> Call {
+        let mut call = Call {
+            action: Action::Link,
+            sources: Vec::new(),
+            output: None,
+            depfile: None,
+            is_program: true,
+        };
+        let mut inputs = 0;
+        let mut asks = false;
+        let mut compiles = false;
+        let mut writes_deps = false;
+        let mut language: Option<String> = None;
+        let mut rest = args.iter().map(|arg| arg.to_string_lossy());
+        while let Some(arg) = rest.next() {
+            match &*arg {
+                "-c" | "-S" => compiles = true,
+                "-o" => call.output = rest.next().map(|value| PathBuf::from(&*value)),
+                "-MF" => call.depfile = rest.next().map(|value| PathBuf::from(&*value)),
+                "-MD" | "-MMD" => writes_deps = true,
+                "-x" => language = rest.next().map(|value| value.into_owned()),
+                "-shared" | "-r" | "-dynamiclib" | "-bundle" => call.is_program = false,
+                option if QUESTIONS.contains(&option) || option.starts_with("-print-") || option.starts_with("--print-") => {
+                    asks = true;
+                }
+                option if WITH_VALUE.contains(&option) => {
+                    rest.next();
+                }
+                option if option.starts_with("-o") && option.len() > 2 => {
+                    call.output = Some(PathBuf::from(&option[2..]));
+                }
+                option if option.starts_with("-x") && option.len() > 2 => {
+                    language = Some(option[2..].to_owned());
+                }
+                // Standard input: only probes read it.
+                "-" => asks = true,
+                option if option.starts_with('-') => {}
+                input => {
+                    inputs += 1;
+                    if is_source(input, language.as_deref()) {
+                        call.sources.push(input.to_owned());
+                    }
+                }
+            }
+        }
+        call.action = if asks || inputs == 0 || is_probe(args) {
+            Action::PassThrough
+        } else if compiles && call.sources.is_empty() {
+            // Assembler sources, precompiled bitcode.
+            Action::PassThrough
+        } else if compiles {
+            Action::Compile
+        } else {
+            Action::Link
+        };
+        if writes_deps && call.depfile.is_none() {
+            call.depfile = call.output.as_ref().map(|output| output.with_extension("d"));
+        }
+        call
+    }
+
+    /// The object that a compilation makes.
+    pub(super) fn object(&self, cwd: &Path) -> Option<PathBuf> {
+        match &self.output {
+            Some(output) => Some(cwd.join(output)),
+            // Without `-o` the object is named after the source, here.
+            None => {
+                let source = Path::new(self.sources.first()?);
+                Some(cwd.join(source.file_name()?).with_extension("o"))
+            }
+        }
+    }
+}
+
+fn is_source(input: &str, language: Option<&str>) -> bool {
+    match language {
+        None | Some("none") => matches!(
+            Path::new(input).extension().and_then(|ending| ending.to_str()),
+            Some("c" | "i" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii" | "m" | "mm")
+        ),
+        Some("c" | "c++" | "cpp-output" | "c++-cpp-output" | "objective-c" | "objective-c++") => {
+            true
+        }
+        Some(_) => false,
+    }
+}
+
+/// Whether this is a step of configure, of CMake's or meson's checks, or of the cc crate's
+/// flag tests: they must see the compiler as it is, and what they build must not leave
+/// profiles.
+fn is_probe(args: &[OsString]) -> bool {
+    const MARKS: &[&str] = &[
+        "/CMakeFiles/CMakeTmp",
+        "/CMakeFiles/CMakeScratch/",
+        "/CMakeScratch/",
+        "CMakeCCompilerId",
+        "CMakeCXXCompilerId",
+        "CMakeCCompilerABI",
+        "CMakeCXXCompilerABI",
+        "/meson-private/",
+        "meson-private/tmp",
+    ];
+    let marked = |text: &str| MARKS.iter().any(|mark| text.contains(mark));
+    let named = |text: &str| {
+        matches!(
+            Path::new(text).file_stem().and_then(|stem| stem.to_str()),
+            Some("conftest" | "flag_check" | "detect_compiler_family")
+        )
+    };
+    std::env::current_dir().is_ok_and(|dir| marked(&dir.to_string_lossy()))
+        || args.iter().any(|arg| {
+            let arg = arg.to_string_lossy();
+            marked(&arg) || (!arg.starts_with('-') && named(&arg))
+        })
+}
+
+/// Replaces `@file` arguments by what the file holds, as gcc and clang read it.
+pub(super) fn expand_response_files(args: &[OsString]) -> Vec<OsString> {
+    args.iter()
+        .flat_map(|arg| {
+            let words = arg
+                .to_str()
+                .and_then(|arg| arg.strip_prefix('@'))
+                .and_then(|path| std::fs::read_to_string(path).ok())
+                .and_then(|text| shlex::split(&text));
+            match words {
+                Some(words) => words.into_iter().map(OsString::from).collect(),
+                None => vec![arg.clone()],
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Call {
+        Call::parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_compilation_of_the_cc_crate_is_one() {
+        let call = parse("-O3 -ffunction-sections -I src -DX=1 -o /o/a.o -c src/a.c");
+        assert_eq!(call.action, Action::Compile);
+        assert_eq!(call.sources, ["src/a.c"]);
+        assert_eq!(call.object(Path::new("/w")), Some("/o/a.o".into()));
+    }
+
+    #[test]
+    fn a_compilation_of_cmake_names_its_depfile() {
+        let call = parse("-O2 -MD -MT a.o -MF a.o.d -o a.o -c /s/a.cc");
+        assert_eq!(call.depfile, Some("a.o.d".into()));
+        assert_eq!(parse("-MMD -c a.c -o x/a.o").depfile, Some("x/a.d".into()));
+    }
+
+    #[test]
+    fn questions_and_probes_pass_through() {
+        for line in [
+            "--version", "-E x.c", "-dumpmachine", "-print-search-dirs", "-", "",
+            "-c x.s -o x.o", "-c /o/flag_check.c -o /o/flag_check", "-o conftest conftest.c",
+            "-x assembler-with-cpp -c x.S", "-M x.c", "-c /b/CMakeFiles/CMakeScratch/TryCompile-1/t.c -o t.o",
+        ] {
+            assert_eq!(parse(line).action, Action::PassThrough, "{line}");
+        }
+    }
+
+    #[test]
+    fn links_are_told_from_compilations() {
+        assert_eq!(parse("a.o b.o -o prog").action, Action::Link);
+        assert!(parse("a.o -o prog").is_program);
+        assert!(!parse("-shared a.o -o lib.so").is_program);
+        let both = parse("main.c -o prog");
+        assert_eq!((both.action, both.sources.len()), (Action::Link, 1));
+    }
+
+    #[test]
+    fn values_of_options_are_no_inputs() {
+        assert_eq!(parse("-include x.c -I y.c --version").sources.len(), 0);
+        assert_eq!(parse("-x c -c - -o a.o").action, Action::PassThrough);
+    }
+}

@@ -1,0 +1,129 @@
+//! What the shims saw, for the stages to judge: one small file for each compiled unit.
+//!
+//! Written after the compiler succeeded, under a temporary name first: a unit whose evidence
+//! is missing counts as not proven.
+
+use crate::profile::evidence::Filter;
+use fdo_build::protocol::{self, Language};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What a compiler said about the profile while it compiled one unit.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// Records applied: name in the profile and hash (0 where only the name was legible).
+    pub applied: Vec<(String, u64)>,
+    /// Functions whose control flow is not the profile's.
+    pub mismatched: Vec<String>,
+}
+
+impl Seen {
+    pub(super) fn from_filter(filter: Filter) -> Seen {
+        let evidence = filter.finish();
+        Seen {
+            applied: evidence.applied,
+            mismatched: evidence.mismatched,
+        }
+    }
+}
+
+/// One crate that rustc compiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RustUnit {
+    /// `--crate-name`.
+    pub crate_name: String,
+    /// Crate name and extra file name: how cargo's artifacts are called.
+    pub unit: String,
+    /// The slice it was compiled with; empty where there was none.
+    pub slice: String,
+    /// The compiler's words.
+    pub seen: Seen,
+}
+
+/// One object that a C compiler made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CObject {
+    /// The object file, absolute.
+    pub output: PathBuf,
+    /// The source as given.
+    pub source: String,
+    /// The compiler, as run.
+    pub compiler: String,
+    /// What was done.
+    pub treatment: Treatment,
+    /// The slice it was compiled with; empty where there was none.
+    pub slice: String,
+    /// Profile flags of others (forwarded by the cc crate, say) that were taken off.
+    pub removed: Vec<String>,
+    /// Names of the functions that have counters.
+    pub counted: Vec<String>,
+    /// The compiler's words.
+    pub seen: Seen,
+}
+
+/// What the shim did with one C compilation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Treatment {
+    /// Flags of the phase were added.
+    Profiled,
+    /// The source matches one of the package's `c-exclude` globs.
+    Excluded,
+    /// The package's policy, or the compiler, says no.
+    Plain,
+}
+
+impl RustUnit {
+    /// Writes the evidence of this unit, over that of its last compilation.
+    pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
+        save(
+            &protocol::evidence_dir(state, package, Language::Rust),
+            &self.unit,
+            self,
+        )
+    }
+}
+
+impl CObject {
+    /// Writes the evidence of this object, over that of its last compilation.
+    pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
+        let digest = Sha256::digest(self.output.as_os_str().as_encoded_bytes());
+        let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        save(
+            &protocol::evidence_dir(state, package, Language::C),
+            &name,
+            self,
+        )
+    }
+}
+
+fn save(dir: &Path, name: &str, value: &impl Serialize) -> Result<(), String> {
+    let fail = |error: std::io::Error| format!("can't write evidence into `{}`: {error}", dir.display());
+    std::fs::create_dir_all(dir).map_err(fail)?;
+    let text = serde_json::to_vec(value).map_err(|error| fail(error.into()))?;
+    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
+    file.write_all(&text).map_err(fail)?;
+    file.persist(dir.join(format!("{name}.json")))
+        .map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// All evidence of one kind that was left for one package; files that can't be read are
+/// skipped, and so prove nothing.
+pub fn load<T: DeserializeOwned>(state: &Path, package: &str, language: Language) -> Vec<T> {
+    let dir = protocol::evidence_dir(state, package, language);
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return Vec::new();
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .collect();
+    paths.sort();
+    paths
+        .iter()
+        .filter_map(|path| serde_json::from_slice(&std::fs::read(path).ok()?).ok())
+        .collect()
+}

@@ -1,0 +1,253 @@
+//! In place of rustc: `fdo-rustc RUSTC ARGUMENTS…`, as cargo calls a `RUSTC_WRAPPER`.
+//!
+//! For a unit of the profiled target it pins the crate's metadata (stable symbol names), adds
+//! the package's flags, and makes cargo watch the package's key. For a build script it makes
+//! cargo watch the key of the package's C objects, so that a new profile runs it again.
+//! Everything else passes through.
+
+use super::arguments::{Unit, expand_argument_files, with_metadata};
+use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, stderr};
+use fdo_build::protocol::{self, Language, Order};
+use sha2::{Digest, Sha256};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Runs as rustc's wrapper; `args` begins with the compiler.
+pub(super) fn run(args: Vec<OsString>) -> ExitCode {
+    let Some((compiler, rest)) = args.split_first() else {
+        return fail("expected the path of rustc as the first argument");
+    };
+    let context = Context::from_env();
+    let unit = Unit::parse(rest);
+    let Some(context) = context.filter(|_| unit.is_compilation() || has_argument_file(rest)) else {
+        return become_tool(real(compiler, rest));
+    };
+    let rest = expand_argument_files(rest.to_vec());
+    let unit = Unit::parse(&rest);
+
+    if unit.is_build_script() {
+        return compile_build_script(&context, &unit, compiler, &rest);
+    }
+    if !unit.is_compilation() || unit.target.as_deref() != Some(context.target.as_str()) {
+        return become_tool(real(compiler, &rest));
+    }
+    compile_unit(&context, &unit, compiler, &rest)
+}
+
+fn has_argument_file(args: &[OsString]) -> bool {
+    args.iter().any(|arg| super::starts_with(arg, "@"))
+}
+
+fn compile_unit(
+    context: &Context,
+    unit: &Unit,
+    compiler: &OsString,
+    rest: &[OsString],
+) -> ExitCode {
+    let order = match context.order(Language::Rust) {
+        Ok(order) => order,
+        Err(error) => return fail(&error),
+    };
+    let mut args = with_metadata(rest, &metadata(unit, &order));
+    if !unit.has_mangling {
+        // Names of v0 say which crate they come from, and can be rewritten.
+        args.push("-Csymbol-mangling-version=v0".into());
+    }
+    args.extend(order.flags.iter().map(OsString::from));
+    if unit.is_executable() {
+        args.extend(order.link_flags.iter().map(OsString::from));
+    }
+
+    let mut command = real(compiler, &args);
+    let asks_for_evidence = order.flags.iter().any(|flag| flag.contains("-pgo-view-"));
+    let (status, seen) = if asks_for_evidence {
+        match stderr::run_filtered(&mut command) {
+            Ok(done) => done,
+            Err(error) => return fail(&error),
+        }
+    } else {
+        match command.status() {
+            Ok(status) => (status, evidence::Seen::default()),
+            Err(error) => {
+                return fail(&format!(
+                    "can't start `{}`: {error}",
+                    compiler.to_string_lossy()
+                ));
+            }
+        }
+    };
+    if !status.success() {
+        return exit_code(status);
+    }
+    let record = evidence::RustUnit {
+        crate_name: unit.crate_name.clone(),
+        unit: format!("{}{}", unit.crate_name, unit.extra_filename),
+        slice: order.slice.clone(),
+        seen,
+    };
+    let key = protocol::key_file(&context.state, &context.package, Language::Rust);
+    let finish = record
+        .save(&context.state, &context.package)
+        .and_then(|()| watch(unit, &key));
+    match finish {
+        Ok(()) => exit_code(status),
+        Err(error) => fail(&error),
+    }
+}
+
+fn compile_build_script(
+    context: &Context,
+    unit: &Unit,
+    compiler: &OsString,
+    rest: &[OsString],
+) -> ExitCode {
+    let key = protocol::key_file(&context.state, &context.package, Language::C);
+    if !key.exists() {
+        // A package that the plan does not know: nothing will change its key either.
+        return become_tool(real(compiler, rest));
+    }
+    let status = match real(compiler, rest).status() {
+        Ok(status) => status,
+        Err(error) => {
+            return fail(&format!(
+                "can't start `{}`: {error}",
+                compiler.to_string_lossy()
+            ));
+        }
+    };
+    if status.success()
+        && let Err(error) = watch(unit, &key)
+    {
+        return fail(&error);
+    }
+    exit_code(status)
+}
+
+/// The user's own wrapper, if any, then the compiler.
+fn real(compiler: &OsString, args: &[OsString]) -> Command {
+    let mut command = match std::env::var_os(ENV_RUSTC_WRAPPER).filter(|value| !value.is_empty()) {
+        Some(wrapper) => {
+            let mut command = Command::new(wrapper);
+            command.arg(compiler);
+            command
+        }
+        None => Command::new(compiler),
+    };
+    command.args(args);
+    command
+}
+
+/// A crate's `-C metadata`, from what must keep two crates of one program apart and nothing
+/// else: cargo's own changes with every profile setting and with each version.
+fn metadata(unit: &Unit, order: &Order) -> String {
+    let variable = |name| std::env::var(name).unwrap_or_default();
+    let manifest_dir = variable("CARGO_MANIFEST_DIR");
+    let salt = order
+        .salts
+        .iter()
+        .find(|(directory, _)| *directory == manifest_dir)
+        .map_or("", |(_, salt)| salt);
+    let line = version_line(
+        &variable("CARGO_PKG_VERSION_MAJOR"),
+        &variable("CARGO_PKG_VERSION_MINOR"),
+        &variable("CARGO_PKG_VERSION_PATCH"),
+    );
+    let mut hash = Sha256::new();
+    for part in [
+        &variable("CARGO_PKG_NAME"),
+        &line,
+        salt,
+        &unit.crate_name,
+        &unit.crate_types.join(","),
+        if unit.is_test { "test" } else { "" },
+    ] {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    hash.finalize()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The part of a version that cargo allows once in a graph: `1`, `0.3`, `0.0.7`.
+fn version_line(major: &str, minor: &str, patch: &str) -> String {
+    match (major, minor) {
+        ("0", "0") => format!("0.0.{patch}"),
+        ("0", _) => format!("0.{minor}"),
+        _ => major.to_owned(),
+    }
+}
+
+/// Makes cargo watch a key: adds it to the unit's dep-info.
+fn watch(unit: &Unit, key: &Path) -> Result<(), String> {
+    let Some(path) = unit.dep_info() else {
+        return Ok(());
+    };
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        // Not every call asks for dep-info.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(format!("can't read `{}`: {error}", path.display())),
+    };
+    let Some(new) = with_dependency(&text, &key.to_string_lossy()) else {
+        return Ok(());
+    };
+    std::fs::write(&path, new).map_err(|error| format!("can't write `{}`: {error}", path.display()))
+}
+
+/// Adds a dependency to the first rule, the only one that cargo reads.
+fn with_dependency(dep_info: &str, dependency: &str) -> Option<String> {
+    let colon = dep_info.find(": ")?;
+    let end = dep_info[colon..].find('\n').map_or(dep_info.len(), |at| colon + at);
+    let escaped = dependency.replace(' ', "\\ ");
+    Some(format!(
+        "{} {escaped}{}",
+        dep_info[..end].trim_end(),
+        &dep_info[end..]
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn version_lines_are_cargos() {
+        assert_eq!(version_line("1", "2", "3"), "1");
+        assert_eq!(version_line("0", "2", "3"), "0.2");
+        assert_eq!(version_line("0", "0", "3"), "0.0.3");
+    }
+
+    #[test]
+    fn the_key_is_added_to_the_first_rule_with_its_spaces_escaped() {
+        let text = "/o/a.d: src/lib.rs src/b.rs\n\nsrc/lib.rs:\nsrc/b.rs:\n";
+        assert_eq!(
+            with_dependency(text, "/my keys/a").unwrap(),
+            "/o/a.d: src/lib.rs src/b.rs /my\\ keys/a\n\nsrc/lib.rs:\nsrc/b.rs:\n"
+        );
+    }
+
+    #[test]
+    fn dep_info_without_a_rule_is_left_alone() {
+        assert_eq!(with_dependency("# env-dep:A=1\n", "/k"), None);
+    }
+
+    #[test]
+    fn metadata_ignores_what_cargo_would_mix_in() {
+        let unit = |extra: &str| Unit {
+            crate_name: "a".into(),
+            crate_types: vec!["lib".into()],
+            extra_filename: extra.into(),
+            ..Unit::default()
+        };
+        let order = Order::nothing(protocol::Family::Rustc);
+        assert_eq!(metadata(&unit("-1"), &order), metadata(&unit("-2"), &order));
+        let test = Unit {
+            is_test: true,
+            ..unit("-1")
+        };
+        assert_ne!(metadata(&unit("-1"), &order), metadata(&test, &order));
+    }
+}

@@ -1,0 +1,308 @@
+//! Runs workloads against the instrumented program and keeps the raw profiles of each apart.
+
+use crate::config::{Builtin, Workload, WorkloadChoice};
+use crate::error::{Diagnose, ExitCode};
+use crate::fs::{self, FsError};
+use crate::settings::{Cargo, package_selection};
+use crate::tool::invocation::describe;
+use crate::tool::{Invocation, ToolError};
+use crate::ui::{Ui, seconds};
+use crate::workspace::Workspace;
+use fdo_build::flags;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use super::workload::{self, Place, ProfileFiles, WorkloadError};
+
+/// Training went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum TrainError {
+    /// A workload of fdo.toml or the command line.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// A workload that cargo runs.
+    #[error("workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
+    Cargo {
+        /// Which.
+        workload: String,
+        /// The call.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// Cargo did not start.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The workload ended well, but no raw profile is there.
+    #[error("workload `{workload}` wrote no raw profile into `{}`", dir.display())]
+    NoProfile {
+        /// Which.
+        workload: String,
+        /// Where it should have.
+        dir: PathBuf,
+    },
+    /// Files could not be handled.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl Diagnose for TrainError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            TrainError::Workload(error) => error.exit_code(),
+            TrainError::Tool(error) => error.exit_code(),
+            TrainError::Fs(error) => error.exit_code(),
+            TrainError::Cargo { .. } | TrainError::NoProfile { .. } => ExitCode::Training,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            TrainError::Workload(error) => error.hint(),
+            TrainError::Tool(error) => error.hint(),
+            TrainError::Fs(error) => error.hint(),
+            TrainError::Cargo { .. } => Some("the program's own output is above".into()),
+            TrainError::NoProfile { .. } => Some(
+                "did it run the binary of this build ({bin:NAME})? A program that is killed \
+                 with SIGKILL, aborts or calls `_exit` or `exec` writes no counters; on SIGTERM \
+                 and SIGUSR2 they are saved"
+                    .into(),
+            ),
+        }
+    }
+}
+
+/// How to run the instrumented program.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The workload's name.
+    pub name: String,
+    /// What its counts weigh.
+    pub weight: u32,
+    /// How often it runs.
+    pub repeat: u32,
+    /// What runs.
+    pub kind: JobKind,
+}
+
+/// What runs for a job.
+#[derive(Debug, Clone)]
+pub enum JobKind {
+    /// A cargo command, by its words after `cargo`.
+    Cargo {
+        /// `bench`, `test` or `run`.
+        subcommand: &'static str,
+        /// Selection for it.
+        selection: Vec<String>,
+    },
+    /// Commands of the user's.
+    Commands(Workload),
+}
+
+/// What must be built for some jobs: one cargo command each, without the phase's words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BuildCommand {
+    /// `build`, `bench` or `test`.
+    pub subcommand: &'static str,
+    /// Selection, and `--no-run`.
+    pub selection: Vec<String>,
+}
+
+/// Raw profiles of one workload.
+#[derive(Debug, Clone)]
+pub struct RawProfiles {
+    /// The workload.
+    pub workload: String,
+    /// What its counts weigh.
+    pub weight: u32,
+    /// The files, at least one.
+    pub files: Vec<PathBuf>,
+    /// How long its runs took together.
+    pub duration: Duration,
+}
+
+impl Job {
+    /// The job of a chosen workload.
+    pub fn new(choice: &WorkloadChoice, cargo: &Cargo) -> Job {
+        let builtin = |name: String, subcommand, selection| Job {
+            name,
+            weight: 1,
+            repeat: 1,
+            kind: JobKind::Cargo {
+                subcommand,
+                selection,
+            },
+        };
+        match choice {
+            WorkloadChoice::Named(workload) => Job {
+                name: workload.name.clone(),
+                weight: workload.weight,
+                repeat: workload.repeat,
+                kind: JobKind::Commands(workload.clone()),
+            },
+            WorkloadChoice::Builtin(Builtin::Bench) => {
+                builtin("bench".into(), "bench", cargo.selection.clone())
+            }
+            WorkloadChoice::Builtin(Builtin::Test) => {
+                builtin("test".into(), "test", cargo.selection.clone())
+            }
+            WorkloadChoice::Builtin(Builtin::Run) => {
+                builtin("run".into(), "run", cargo.selection.clone())
+            }
+            WorkloadChoice::Builtin(Builtin::Example(example)) => {
+                let mut selection = package_selection(&cargo.selection);
+                selection.extend(["--example".to_owned(), example.clone()]);
+                builtin(format!("example:{example}"), "run", selection)
+            }
+        }
+    }
+
+    /// A name that is a file name.
+    fn dir_name(&self) -> String {
+        self.name.replace([':', '/'], "-")
+    }
+
+    /// What must be built before it runs.
+    pub fn build(&self, cargo: &Cargo, workspace: &Workspace) -> BuildCommand {
+        match &self.kind {
+            JobKind::Cargo {
+                subcommand: "run",
+                selection,
+            } => BuildCommand {
+                subcommand: "build",
+                selection: selection.clone(),
+            },
+            JobKind::Cargo {
+                subcommand,
+                selection,
+            } => {
+                let mut selection = selection.clone();
+                selection.push("--no-run".into());
+                BuildCommand {
+                    subcommand,
+                    selection,
+                }
+            }
+            JobKind::Commands(workload) => {
+                let bins = workload.bins();
+                if bins.is_empty() {
+                    return BuildCommand {
+                        subcommand: "build",
+                        selection: cargo.selection.clone(),
+                    };
+                }
+                let mut selection = package_selection(&cargo.selection);
+                if selection.is_empty() {
+                    let owners: BTreeSet<&str> = bins
+                        .iter()
+                        .filter_map(|bin| Some(workspace.member_with_bin(bin)?.name.as_str()))
+                        .collect();
+                    for owner in owners {
+                        selection.extend(["--package".to_owned(), owner.to_owned()]);
+                    }
+                }
+                for bin in bins {
+                    selection.extend(["--bin".to_owned(), bin.to_owned()]);
+                }
+                BuildCommand {
+                    subcommand: "build",
+                    selection,
+                }
+            }
+        }
+    }
+}
+
+/// Runs one job; its raw profiles go below `raw`.
+///
+/// `cargo_call` makes the phase's cargo command of a subcommand.
+///
+/// # Errors
+///
+/// [`TrainError`]: it failed, or left nothing.
+pub fn run(
+    job: &Job,
+    cargo_call: &dyn Fn(&str) -> Invocation,
+    place: Place<'_>,
+    raw: &Path,
+    ui: &Ui,
+) -> Result<RawProfiles, TrainError> {
+    let dir = raw.join(job.dir_name());
+    fs::create_dir(&dir)?;
+    let pattern = flags::raw_profile_file(&dir);
+    let mut duration = Duration::ZERO;
+    for round in 1..=job.repeat {
+        let which = if job.repeat > 1 {
+            format!(" ({round} of {})", job.repeat)
+        } else {
+            String::new()
+        };
+        ui.status("Training", format_args!("workload `{}`{which}", job.name));
+        duration += match &job.kind {
+            JobKind::Cargo {
+                subcommand,
+                selection,
+            } => {
+                let call = cargo_call(subcommand)
+                    .args(selection)
+                    .env("LLVM_PROFILE_FILE", &pattern);
+                run_cargo(&job.name, &call)?
+            }
+            JobKind::Commands(workload) => {
+                let files = ProfileFiles {
+                    run: &pattern,
+                    prepare: place.profile_files.prepare,
+                };
+                workload::run_once(
+                    workload,
+                    Place {
+                        profile_files: files,
+                        ..place
+                    },
+                )?
+            }
+        };
+    }
+    let files = fs::walk(&dir)?;
+    if files.is_empty() {
+        return Err(TrainError::NoProfile {
+            workload: job.name.clone(),
+            dir,
+        });
+    }
+    ui.verbose(
+        "Trained",
+        format_args!(
+            "workload `{}` in {}, {} raw profiles",
+            job.name,
+            seconds(duration),
+            files.len()
+        ),
+    );
+    Ok(RawProfiles {
+        workload: job.name.clone(),
+        weight: job.weight,
+        files,
+        duration,
+    })
+}
+
+fn run_cargo(workload: &str, call: &Invocation) -> Result<Duration, TrainError> {
+    let start = Instant::now();
+    let status = call
+        .command()
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(std::io::stderr()))
+        .status()
+        .map_err(|source| call.start_error(source))?;
+    if !status.success() {
+        return Err(TrainError::Cargo {
+            workload: workload.to_owned(),
+            command: call.to_string(),
+            status,
+        });
+    }
+    Ok(start.elapsed())
+}

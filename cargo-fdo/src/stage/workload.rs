@@ -1,0 +1,283 @@
+//! Runs one workload in one phase: its programs are built, a fresh directory is made, it is
+//! prepared, run, and stopped if it takes too long.
+//!
+//! Shared by training and by the comparison with a plain run.
+
+use crate::config::{Placeholder, Workload};
+use crate::error::{Diagnose, ExitCode};
+use crate::fs::FsError;
+use crate::tool::invocation::describe;
+use crate::tool::{Invocation, ToolError};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A workload did not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// It ended with a failure.
+    #[error("{what} of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
+    Failed {
+        /// `run` or `prepare`.
+        what: &'static str,
+        /// The workload.
+        workload: String,
+        /// The call.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// It took too long and was stopped.
+    #[error("workload `{workload}` was stopped after its timeout of {}\n  command: {command}", humantime::format_duration(*timeout))]
+    TimedOut {
+        /// The workload.
+        workload: String,
+        /// The limit.
+        timeout: Duration,
+        /// The call.
+        command: String,
+    },
+    /// It names a binary that the workspace does not have.
+    #[error("workload `{workload}` needs the binary `{bin}`, which was not built")]
+    NoBinary {
+        /// The workload.
+        workload: String,
+        /// The binary.
+        bin: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// It did not start.
+    #[error("workload `{workload}` did not start")]
+    Start {
+        /// The workload.
+        workload: String,
+        /// Why.
+        #[source]
+        source: ToolError,
+    },
+    /// The fresh directory could not be made.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl Diagnose for WorkloadError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            WorkloadError::NoBinary { .. } => ExitCode::Usage,
+            WorkloadError::Fs(error) => error.exit_code(),
+            _ => ExitCode::Training,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            WorkloadError::NoBinary { known, .. } if known.is_empty() => {
+                Some("this workspace builds no binary here; name its package with `-p`".into())
+            }
+            WorkloadError::NoBinary { known, .. } => {
+                Some(format!("there is `{}`", known.join("`, `")))
+            }
+            WorkloadError::TimedOut { .. } => Some(
+                "counters make a program two to three times slower; raise `timeout` in fdo.toml \
+                 or give the workload less to do"
+                    .into(),
+            ),
+            WorkloadError::Failed { .. } => Some(
+                "the workload must end with success; run the command above by hand to see why \
+                 it does not"
+                    .into(),
+            ),
+            WorkloadError::Start { source, .. } => source.hint(),
+            WorkloadError::Fs(error) => error.hint(),
+        }
+    }
+}
+
+/// Where a phase's workloads run.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The workspace root.
+    pub root: &'a Path,
+    /// The phase's binaries by name.
+    pub bins: &'a BTreeMap<String, PathBuf>,
+    /// Where fresh directories are made.
+    pub tmp: &'a Path,
+    /// Which of its files belong to the workload, and which to `prepare`.
+    pub profile_files: ProfileFiles<'a>,
+}
+
+/// Values of `LLVM_PROFILE_FILE`.
+#[derive(Debug, Clone, Copy)]
+pub struct ProfileFiles<'a> {
+    /// For what is trained with.
+    pub run: &'a str,
+    /// For what only prepares.
+    pub prepare: &'a str,
+}
+
+/// Prepares and runs a workload once; returns how long `run` took.
+///
+/// # Errors
+///
+/// [`WorkloadError`]
+pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, WorkloadError> {
+    let tmp = tempfile::Builder::new()
+        .prefix(&format!("{}-", workload.name))
+        .tempdir_in(place.tmp)
+        .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
+    let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
+    if let Some(prepare) = &workload.prepare {
+        let call = workload
+            .invocation(prepare, place.root, &mut value)?
+            .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
+        execute("prepare", workload, &call, None)?;
+    }
+    let call = workload
+        .invocation(&workload.run, place.root, &mut value)?
+        .env("LLVM_PROFILE_FILE", place.profile_files.run);
+    execute("run", workload, &call, workload.timeout)
+}
+
+/// The calls of a workload, for `--dry-run`: `bin` says where binaries will be.
+pub fn calls(
+    workload: &Workload,
+    root: &Path,
+    bin: &dyn Fn(&str) -> PathBuf,
+    profile_files: ProfileFiles<'_>,
+) -> Vec<Invocation> {
+    let mut value = |placeholder: &Placeholder| -> Result<OsString, std::convert::Infallible> {
+        Ok(match placeholder {
+            Placeholder::Bin(name) => bin(name).into(),
+            Placeholder::Tmp => "{tmp}".into(),
+            Placeholder::Cpus => cpus().into(),
+            Placeholder::Workspace => root.into(),
+        })
+    };
+    let mut calls = Vec::new();
+    let parts = workload
+        .prepare
+        .iter()
+        .map(|prepare| (prepare, profile_files.prepare))
+        .chain([(&workload.run, profile_files.run)]);
+    for (command, profile_file) in parts {
+        let Ok(call) = workload.invocation(command, root, &mut value);
+        calls.push(call.env("LLVM_PROFILE_FILE", profile_file));
+    }
+    calls
+}
+
+fn value(
+    workload: &Workload,
+    place: &Place<'_>,
+    tmp: &Path,
+    placeholder: &Placeholder,
+) -> Result<OsString, WorkloadError> {
+    Ok(match placeholder {
+        Placeholder::Bin(name) => match place.bins.get(name) {
+            Some(path) => path.into(),
+            None => {
+                return Err(WorkloadError::NoBinary {
+                    workload: workload.name.clone(),
+                    bin: name.clone(),
+                    known: place.bins.keys().cloned().collect(),
+                });
+            }
+        },
+        Placeholder::Tmp => tmp.into(),
+        Placeholder::Cpus => cpus().into(),
+        Placeholder::Workspace => place.root.into(),
+    })
+}
+
+fn cpus() -> String {
+    std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .to_string()
+}
+
+/// Runs a call to its end; its stdout goes to our stderr, because ours is for data.
+fn execute(
+    what: &'static str,
+    workload: &Workload,
+    call: &Invocation,
+    timeout: Option<Duration>,
+) -> Result<Duration, WorkloadError> {
+    let start_error = |source| WorkloadError::Start {
+        workload: workload.name.clone(),
+        source: call.start_error(source),
+    };
+    let mut command = call.command();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(std::io::stderr()));
+    #[cfg(unix)]
+    if timeout.is_some() {
+        use std::os::unix::process::CommandExt;
+        // Its own group, so that children of a shell are stopped too. Only with a timeout:
+        // otherwise Ctrl-C reaches it as it should.
+        command.process_group(0);
+    }
+    let start = Instant::now();
+    let mut child = command.spawn().map_err(start_error)?;
+    let status = match timeout {
+        None => child.wait().map_err(start_error)?,
+        Some(limit) => match wait_until(&mut child, start + limit).map_err(start_error)? {
+            Some(status) => status,
+            None => {
+                return Err(WorkloadError::TimedOut {
+                    workload: workload.name.clone(),
+                    timeout: limit,
+                    command: call.to_string(),
+                });
+            }
+        },
+    };
+    if !status.success() {
+        return Err(WorkloadError::Failed {
+            what,
+            workload: workload.name.clone(),
+            command: call.to_string(),
+            status,
+        });
+    }
+    Ok(start.elapsed())
+}
+
+/// Waits up to a deadline, then stops the group: first politely, then for good.
+fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
+    const STEP: Duration = Duration::from_millis(10);
+    const GRACE: Duration = Duration::from_secs(5);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() >= deadline {
+            break;
+        }
+        std::thread::sleep(STEP);
+    }
+    signal_group(child, rustix::process::Signal::TERM);
+    let end = Instant::now() + GRACE;
+    while Instant::now() < end {
+        if child.try_wait()?.is_some() {
+            break;
+        }
+        std::thread::sleep(STEP);
+    }
+    signal_group(child, rustix::process::Signal::KILL);
+    child.wait()?;
+    Ok(None)
+}
+
+fn signal_group(child: &Child, signal: rustix::process::Signal) {
+    if let Some(pid) = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        // Gone already: nothing to stop.
+        let _ = rustix::process::kill_process_group(pid, signal);
+    }
+}

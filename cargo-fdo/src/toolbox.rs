@@ -1,0 +1,234 @@
+//! The tools of one run: what fits together, found out once and remembered.
+//!
+//! Inspecting compilers takes a second or two; the findings are kept in `toolbox.json` and
+//! hold as long as the tools' files and the user's choices are the same.
+
+use crate::config::CCompilerChoice;
+use crate::error::Result;
+use crate::fs;
+use crate::settings::{Cargo, Settings};
+use crate::store::Layout;
+use crate::tool::c_compiler::{self, CCompiler};
+use crate::tool::locate::{Identity, Places};
+use crate::tool::profdata::{self, Profdata};
+use crate::tool::rustc::{self, Rustc};
+use crate::tool::canary;
+use fdo_build::protocol::Family;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The tools of one run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Toolbox {
+    /// rustc.
+    pub rustc: Rustc,
+    /// Merges, and makes what rustc reads.
+    pub profdata: Profdata,
+    /// The C side.
+    pub c: CTools,
+    /// Whether the compilers name the functions that they applied the profile to.
+    pub verify: bool,
+}
+
+/// What compiles C and C++, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CTools {
+    /// The C compiler with its launchers.
+    pub cc: Vec<String>,
+    /// The C++ compiler with its launchers.
+    pub cxx: Vec<String>,
+    /// Whose flags they take.
+    pub family: Family2,
+    /// How the compiler calls itself.
+    pub version: String,
+    /// Makes what this compiler reads, where it is not the one for rustc.
+    pub profdata: Option<Profdata>,
+    /// Whether it can be profiled together with rustc.
+    pub verdict: Verdict,
+    /// Who chose it.
+    pub origin: Origin,
+}
+
+/// [`Family`] in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Family2 {
+    Clang,
+    Gcc,
+    Unknown,
+}
+
+impl From<Family> for Family2 {
+    fn from(family: Family) -> Family2 {
+        match family {
+            Family::Clang => Family2::Clang,
+            Family::Gcc => Family2::Gcc,
+            _ => Family2::Unknown,
+        }
+    }
+}
+
+impl From<Family2> for Family {
+    fn from(family: Family2) -> Family {
+        match family {
+            Family2::Clang => Family::Clang,
+            Family2::Gcc => Family::Gcc,
+            Family2::Unknown => Family::Unknown,
+        }
+    }
+}
+
+/// Whether C and C++ can be profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Yes.
+    Fits,
+    /// No: what is wrong, and what to do.
+    Unprofiled {
+        /// Why not.
+        reason: String,
+        /// What to install or set.
+        remedy: String,
+    },
+}
+
+/// Who chose the C compiler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A variable of the user's.
+    Variable(String),
+    /// fdo.toml or the command line.
+    Setting,
+    /// The system's default, which fits.
+    Default,
+    /// We did, because the default does not fit.
+    Auto {
+        /// The default.
+        instead_of: String,
+    },
+}
+
+/// What the findings depend on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Basis {
+    version: String,
+    rustc: String,
+    target: String,
+    path: String,
+    choice: String,
+    profdata: Option<PathBuf>,
+    profdata_variable: Option<String>,
+    user_cc: Option<(String, Vec<String>)>,
+    user_cxx: Option<(String, Vec<String>)>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Remembered {
+    basis: Basis,
+    tools: Vec<Identity>,
+    toolbox: Toolbox,
+}
+
+impl Toolbox {
+    /// Finds the tools, or remembers them.
+    ///
+    /// # Errors
+    ///
+    /// If rustc can't be profiled at all: no llvm-profdata that reads its raw profiles.
+    pub fn find(
+        rustc: &Rustc,
+        cargo: &Cargo,
+        settings: &Settings,
+        layout: &Layout,
+    ) -> Result<Toolbox> {
+        let basis = Basis::of(rustc, cargo, settings);
+        let places = Places::of_process();
+        if let Some(toolbox) = remembered(layout, &basis, &places) {
+            return Ok(toolbox);
+        }
+        fs::create_dir(&layout.tmp())?;
+        let scratch = tempfile::Builder::new()
+            .prefix("tools-")
+            .tempdir_in(layout.tmp())
+            .map_err(|error| fs::FsError::new("make a directory in", &layout.tmp(), error))?;
+        let toolbox = inspect(rustc, &basis, settings, &places, scratch.path())?;
+        let tools = toolbox
+            .programs()
+            .iter()
+            .filter_map(|program| Identity::of(&places, program))
+            .collect();
+        let text = serde_json::to_string_pretty(&Remembered {
+            basis,
+            tools,
+            toolbox: toolbox.clone(),
+        })
+        .expect("plain data");
+        fs::write_atomic(&layout.toolbox(), text.as_bytes())?;
+        Ok(toolbox)
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let mut programs = vec![self.rustc.program.clone(), self.profdata.program.clone()];
+        programs.extend(self.c.cc.iter().chain(&self.c.cxx).map(PathBuf::from));
+        programs.extend(self.c.profdata.iter().map(|tool| tool.program.clone()));
+        programs
+    }
+}
+
+impl Basis {
+    fn of(rustc: &Rustc, cargo: &Cargo, settings: &Settings) -> Basis {
+        let variable = |name: &str| cargo.user_variable(name);
+        let choice = |name| c_compiler::user_choice(&variable, &cargo.target, &rustc.host, name);
+        Basis {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            rustc: rustc.verbose_version.clone(),
+            target: cargo.target.clone(),
+            path: std::env::var("PATH").unwrap_or_default(),
+            choice: format!("{:?}", settings.c_compiler),
+            profdata: settings.profdata.clone(),
+            profdata_variable: std::env::var("LLVM_PROFDATA").ok(),
+            user_cc: choice("CC"),
+            user_cxx: choice("CXX"),
+        }
+    }
+}
+
+fn remembered(layout: &Layout, basis: &Basis, places: &Places) -> Option<Toolbox> {
+    let text = fs::read_if_there(&layout.toolbox()).ok()??;
+    let remembered: Remembered = serde_json::from_str(&text).ok()?;
+    let holds = remembered.basis == *basis
+        && remembered
+            .tools
+            .iter()
+            .all(|tool| Identity::of(places, &tool.path).as_ref() == Some(tool));
+    holds.then_some(remembered.toolbox)
+}
+
+fn inspect(
+    rustc: &Rustc,
+    basis: &Basis,
+    settings: &Settings,
+    places: &Places,
+    scratch: &std::path::Path,
+) -> Result<Toolbox> {
+    let canary = canary::rust_canary(rustc, scratch)?;
+    let profdata = profdata::locate(
+        settings.profdata.as_deref(),
+        basis.profdata_variable.as_deref().map(std::path::Path::new),
+        rustc,
+        places,
+        &canary.raw,
+        scratch,
+    )?;
+    let verify = canary::rust_verifies(rustc, &canary, &profdata, scratch)?;
+    let c = c_tools(rustc, &profdata, basis, settings, places, scratch)?;
+    Ok(Toolbox {
+        rustc: rustc.clone(),
+        profdata,
+        c,
+        verify,
+    })
+}

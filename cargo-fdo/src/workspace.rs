@@ -1,0 +1,282 @@
+//! What cargo says about the user's workspace.
+
+use crate::error::{Diagnose, ExitCode};
+use cargo_metadata::{Metadata, MetadataCommand, TargetKind};
+use fdo_build::protocol;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// `cargo metadata` failed.
+#[derive(Debug, thiserror::Error)]
+#[error("can't read the workspace: {}", .0.to_string().trim_end())]
+pub struct WorkspaceError(#[from] cargo_metadata::Error);
+
+impl Diagnose for WorkspaceError {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Usage
+    }
+}
+
+/// How to ask.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// Cargo itself.
+    pub cargo: PathBuf,
+    /// `--manifest-path`.
+    pub manifest_path: Option<PathBuf>,
+    /// Features, `--locked` and the like: cargo's own words.
+    pub options: Vec<String>,
+    /// The triple, so that nothing is fetched for others.
+    pub target: String,
+    /// `+TOOLCHAIN`.
+    pub toolchain: Option<String>,
+}
+
+/// The user's workspace.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    /// Its root directory.
+    pub root: PathBuf,
+    /// The user's target directory.
+    pub target_dir: PathBuf,
+    /// Every package of the dependency graph.
+    pub packages: Vec<Package>,
+    /// Names of the members.
+    pub members: Vec<String>,
+    /// Members that cargo builds when no package is named.
+    pub default_members: Vec<String>,
+}
+
+/// One package.
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Cargo's id, as in its messages.
+    pub cargo_id: String,
+    /// Where its manifest is.
+    pub manifest_dir: PathBuf,
+    /// Where it came from; `None` for a path.
+    pub source: Option<String>,
+    /// Whether it belongs to the workspace.
+    pub is_member: bool,
+    /// Whether it has a build script.
+    pub has_build_script: bool,
+    /// Crate names of its targets, as rustc sees them.
+    pub crates: Vec<String>,
+    /// Binaries.
+    pub bins: Vec<String>,
+    /// Examples.
+    pub examples: Vec<String>,
+    /// Bench targets.
+    pub benches: Vec<String>,
+    /// Its `links` key: it wraps a native library.
+    pub links: Option<String>,
+}
+
+impl Package {
+    /// `name-version`, as in file names of ours.
+    pub fn id(&self) -> String {
+        protocol::package_id(&self.name, &self.version)
+    }
+}
+
+impl Workspace {
+    /// Asks `cargo metadata`.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkspaceError`], with cargo's own words.
+    pub fn load(query: &Query) -> Result<Workspace, WorkspaceError> {
+        let mut command = MetadataCommand::new();
+        command.cargo_path(&query.cargo);
+        if let Some(path) = &query.manifest_path {
+            command.manifest_path(path);
+        }
+        if let Some(toolchain) = &query.toolchain {
+            command.env("RUSTUP_TOOLCHAIN", toolchain);
+        }
+        let mut options = query.options.clone();
+        options.extend(["--filter-platform".to_owned(), query.target.clone()]);
+        command.other_options(options);
+        Ok(Workspace::from_metadata(&command.exec()?))
+    }
+
+    fn from_metadata(metadata: &Metadata) -> Workspace {
+        let in_graph = |id| match &metadata.resolve {
+            Some(resolve) => resolve.nodes.iter().any(|node| node.id == *id),
+            None => true,
+        };
+        let packages = metadata
+            .packages
+            .iter()
+            .filter(|package| in_graph(&package.id))
+            .map(|package| {
+                let named = |wanted: TargetKind| {
+                    package
+                        .targets
+                        .iter()
+                        .filter(|target| target.kind.contains(&wanted))
+                        .map(|target| target.name.clone())
+                        .collect::<Vec<_>>()
+                };
+                Package {
+                    name: package.name.to_string(),
+                    version: package.version.to_string(),
+                    cargo_id: package.id.repr.clone(),
+                    manifest_dir: package
+                        .manifest_path
+                        .parent()
+                        .map_or_else(PathBuf::new, |dir| dir.as_std_path().to_owned()),
+                    source: package.source.as_ref().map(|source| source.repr.clone()),
+                    is_member: metadata.workspace_members.contains(&package.id),
+                    has_build_script: !named(TargetKind::CustomBuild).is_empty(),
+                    crates: package
+                        .targets
+                        .iter()
+                        .filter(|target| !target.kind.contains(&TargetKind::CustomBuild))
+                        .map(|target| target.name.replace('-', "_"))
+                        .collect(),
+                    bins: named(TargetKind::Bin),
+                    examples: named(TargetKind::Example),
+                    benches: named(TargetKind::Bench),
+                    links: package.links.clone(),
+                }
+            })
+            .collect::<Vec<_>>();
+        let names = |ids: &[cargo_metadata::PackageId]| {
+            metadata
+                .packages
+                .iter()
+                .filter(|package| ids.contains(&package.id))
+                .map(|package| package.name.to_string())
+                .collect()
+        };
+        let default_members = if metadata.workspace_default_members.is_available() {
+            names(&metadata.workspace_default_members)
+        } else {
+            names(&metadata.workspace_members)
+        };
+        Workspace {
+            root: metadata.workspace_root.as_std_path().to_owned(),
+            target_dir: metadata.target_directory.as_std_path().to_owned(),
+            members: names(&metadata.workspace_members),
+            default_members,
+            packages,
+        }
+    }
+
+    /// The package of one of cargo's ids.
+    pub fn by_cargo_id(&self, id: &str) -> Option<&Package> {
+        self.packages.iter().find(|package| package.cargo_id == id)
+    }
+
+    /// The package that a crate name belongs to.
+    pub fn by_crate(&self, name: &str) -> Option<&Package> {
+        self.packages
+            .iter()
+            .find(|package| package.crates.iter().any(|krate| krate == name))
+    }
+
+    /// The member that has a binary.
+    pub fn member_with_bin(&self, bin: &str) -> Option<&Package> {
+        self.packages
+            .iter()
+            .find(|package| package.is_member && package.bins.iter().any(|name| name == bin))
+    }
+
+    /// What tells apart packages that share name and version line: manifest directory → salt.
+    ///
+    /// Only those packages have one, and it depends on where the package comes from, not on
+    /// where the checkout is.
+    pub fn salts(&self) -> Vec<(String, String)> {
+        let mut lines: BTreeMap<(String, String), Vec<&Package>> = BTreeMap::new();
+        for package in &self.packages {
+            let line = version_line(&package.version);
+            lines
+                .entry((package.name.clone(), line))
+                .or_default()
+                .push(package);
+        }
+        lines
+            .values()
+            .filter(|packages| packages.len() > 1)
+            .flatten()
+            .map(|package| {
+                let origin = match &package.source {
+                    Some(source) => source.clone(),
+                    None => package
+                        .manifest_dir
+                        .strip_prefix(&self.root)
+                        .unwrap_or(&package.manifest_dir)
+                        .to_string_lossy()
+                        .into_owned(),
+                };
+                let salt = format!("{}@{}", package.version, origin).replace(' ', "_");
+                (
+                    package.manifest_dir.to_string_lossy().into_owned(),
+                    salt,
+                )
+            })
+            .collect()
+    }
+}
+
+/// The part of a version that cargo allows once in a graph.
+fn version_line(version: &str) -> String {
+    match semver::Version::parse(version) {
+        Ok(v) if v.major == 0 && v.minor == 0 => format!("0.0.{}", v.patch),
+        Ok(v) if v.major == 0 => format!("0.{}", v.minor),
+        Ok(v) => v.major.to_string(),
+        Err(_) => version.to_owned(),
+    }
+}
+
+/// The binary that `--manifest-path` or the current directory belongs to is found by cargo;
+/// this is where cargo runs.
+pub fn here() -> PathBuf {
+    std::env::current_dir().unwrap_or_else(|_| Path::new(".").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, version: &str, source: Option<&str>, dir: &str) -> Package {
+        Package {
+            name: name.into(),
+            version: version.into(),
+            cargo_id: format!("{name} {version}"),
+            manifest_dir: dir.into(),
+            source: source.map(str::to_owned),
+            is_member: false,
+            has_build_script: false,
+            crates: vec![name.into()],
+            bins: vec![],
+            examples: vec![],
+            benches: vec![],
+            links: None,
+        }
+    }
+
+    #[test]
+    fn only_packages_of_one_name_and_version_line_get_a_salt() {
+        let workspace = Workspace {
+            root: "/w".into(),
+            target_dir: "/w/target".into(),
+            packages: vec![
+                package("a", "1.0.0", Some("registry+x"), "/r/a-1.0.0"),
+                package("a", "2.0.0", Some("registry+x"), "/r/a-2.0.0"),
+                package("b", "0.3.1", Some("registry+x"), "/r/b"),
+                package("b", "0.3.1", None, "/w/vendor/b"),
+            ],
+            members: vec![],
+            default_members: vec![],
+        };
+        let salts = workspace.salts();
+        assert_eq!(salts.len(), 2);
+        assert!(salts.contains(&("/w/vendor/b".into(), "0.3.1@vendor/b".into())));
+    }
+}
