@@ -1,0 +1,261 @@
+//! The tables: which keys each has, and what must hold between them.
+
+use super::nearest::did_you_mean;
+use super::problem::Problems;
+use super::section::{Item, Section};
+use super::template::Template;
+use super::value;
+use super::workload::{AD_HOC, Kind, Workload};
+use super::{Builtin, CCompilerChoice, Config, Method, PackagePolicy};
+use fdo_build::flags::Counters;
+use fdo_build::protocol::Family;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::de::DeValue;
+
+/// Variables that cargo-fdo sets for the programs it runs.
+const OWN_VARIABLES: [&str; 1] = ["LLVM_PROFILE_FILE"];
+
+/// The whole configuration. If it adds problems, what it returns is of no use.
+pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<'_>) -> Config {
+    let mut config = Config::default();
+    if let Some(method) = top.read("method", problems, method) {
+        config.method = method;
+    }
+    if let Some(compiler) = top.read("c-compiler", problems, |item, problems| {
+        c_compiler(item, root, problems)
+    }) {
+        config.c_compiler = compiler;
+    }
+    if let Some(share) = top.read("min-match", problems, value::share) {
+        config.min_match = share;
+    }
+    if let Some(share) = top.read("max-loss", problems, value::share) {
+        config.max_loss = share;
+    }
+    if let Some(mut tool) = top.read("tool", problems, Item::section) {
+        config.profdata = tool.read("llvm-profdata", problems, |item, problems| {
+            value::program(item, problems, root)
+        });
+        tool.finish(problems);
+    }
+
+    // All names, also those of broken workloads, so that one slip is not reported twice.
+    let mut kinds = BTreeMap::new();
+    if let Some(workloads) = top.read("workload", problems, Item::section) {
+        for item in workloads.items() {
+            let workload = workload(&item, problems);
+            kinds.insert(item.key.clone(), workload.as_ref().map(|it| it.kind));
+            if let Some(workload) = workload {
+                config.workloads.insert(item.key, workload);
+            }
+        }
+    }
+    if let Some(names) = top.read("workloads", problems, |item, problems| {
+        default_workloads(item, &kinds, problems)
+    }) {
+        config.default_workloads = names;
+    }
+
+    if let Some(packages) = top.read("package", problems, Item::section) {
+        for item in packages.items() {
+            let place = problems.place(&item.key_span);
+            if let Some(policy) = package(&item, problems) {
+                config.package_places.insert(item.key.clone(), place);
+                config.packages.insert(item.key, policy);
+            }
+        }
+    }
+    top.finish(problems);
+    config
+}
+
+fn method(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Method> {
+    let choices = [
+        ("instrument", Method::Instrument),
+        ("sample", Method::Sample),
+    ];
+    value::choice(item, problems, &choices)
+}
+
+fn c_compiler(
+    item: &Item<'_>,
+    root: &Path,
+    problems: &mut Problems<'_>,
+) -> Option<CCompilerChoice> {
+    match item.value {
+        DeValue::String(text) if text == "auto" => Some(CCompilerChoice::Auto),
+        DeValue::String(text) if text == "keep" => Some(CCompilerChoice::Keep),
+        DeValue::String(text) if !text.is_empty() => {
+            value::program(item, problems, root).map(CCompilerChoice::Program)
+        }
+        _ => {
+            item.must_be(
+                problems,
+                "\"auto\", \"keep\", or the name or path of a clang",
+            );
+            None
+        }
+    }
+}
+
+/// The `workloads` key: which of the named `kinds` or built-in ones to train with.
+fn default_workloads(
+    item: &Item<'_>,
+    kinds: &BTreeMap<String, Option<Kind>>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<String>> {
+    if let DeValue::Table(_) = item.value {
+        item.wrong(
+            problems,
+            "must be an array of workload names; a workload itself is a table [workload.NAME]",
+        );
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for (element, name) in value::texts(item, problems)? {
+        match (kinds.get(name), name.parse::<Builtin>()) {
+            (Some(Some(Kind::Evaluate)), _) => element.wrong(
+                problems,
+                &format!("has `{name}`, which is of kind \"evaluate\" and can't be trained with"),
+            ),
+            (None, Err(_)) => element.wrong(
+                problems,
+                &format!(
+                    "has `{name}`, and there is no such workload{}",
+                    did_you_mean(name, kinds.keys().map(String::as_str).chain(Builtin::NAMES))
+                ),
+            ),
+            _ if names.iter().any(|known| known == name) => {
+                element.wrong(
+                    problems,
+                    &format!("has `{name}` twice; `weight` makes it count more"),
+                );
+            }
+            _ => names.push(name.to_owned()),
+        }
+    }
+    if names.is_empty() && matches!(item.value, DeValue::Array(array) if array.is_empty()) {
+        item.wrong(
+            problems,
+            "is empty; leave the key out to train with all of kind \"train\"",
+        );
+    }
+    Some(names)
+}
+
+/// `[workload.NAME]`.
+fn workload(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Workload> {
+    let mut section = item.section(problems)?;
+    if let Some(message) = bad_name(&item.key) {
+        problems.add(item.key_span.clone(), message);
+    }
+    let prepare = section.read("prepare", problems, value::command_line);
+    let run = section.get("run");
+    if run.is_none() {
+        section.wrong(problems, "has no `run`");
+    }
+    let run = run.and_then(|run| value::command_line(&run, problems));
+    let env = section.read("env", problems, environment);
+    let cwd = section.read("cwd", problems, value::directory);
+    let weight = section.read("weight", problems, value::count);
+    let timeout = section.read("timeout", problems, value::duration);
+    let repeat = section.read("repeat", problems, value::count);
+    let kind = section.read("kind", problems, |item, problems| {
+        let choices = [("train", Kind::Train), ("evaluate", Kind::Evaluate)];
+        value::choice(item, problems, &choices)
+    });
+    section.finish(problems);
+    Some(Workload {
+        prepare,
+        env: env.unwrap_or_default(),
+        cwd,
+        weight: weight.unwrap_or(1),
+        timeout,
+        repeat: repeat.unwrap_or(1),
+        kind: kind.unwrap_or_default(),
+        ..Workload::new(&item.key, run?)
+    })
+}
+
+/// Why a workload can't have this name: it is a directory in the store and a word on the
+/// command line.
+fn bad_name(name: &str) -> Option<String> {
+    if name == AD_HOC {
+        return Some(format!(
+            "`{AD_HOC}` can't name a workload: it stands for a command line given to `cargo fdo`"
+        ));
+    }
+    if Builtin::reserves(name) {
+        return Some(format!(
+            "`{name}` can't name a workload: it is built in and needs no table"
+        ));
+    }
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
+        return Some(format!(
+            "`{}` can't name a workload: only letters, digits, `-`, `_` and `.` can, after a letter or digit",
+            name.escape_debug()
+        ));
+    }
+    None
+}
+
+/// The `env` table, in the order of the file.
+fn environment(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<(String, Template)>> {
+    let section = item.section(problems)?;
+    let mut variables = Vec::new();
+    for item in section.items() {
+        let name = &item.key;
+        if name.is_empty() || name.contains(['=', '\0']) {
+            problems.add(
+                item.key_span.clone(),
+                format!("{} can't be the name of a variable", item.label()),
+            );
+        } else if OWN_VARIABLES.contains(&name.as_str()) {
+            problems.add(
+                item.key_span.clone(),
+                format!("{} is set by cargo-fdo itself", item.label()),
+            );
+        }
+        if let Some(value) = value::template(&item, problems, "a string") {
+            variables.push((item.key, value));
+        }
+    }
+    Some(variables)
+}
+
+/// `[package.NAME]`.
+fn package(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<PackagePolicy> {
+    let mut section = item.section(problems)?;
+    let default = PackagePolicy::default();
+    let policy = PackagePolicy {
+        c: section
+            .read("c", problems, value::flag)
+            .unwrap_or(default.c),
+        rust: section
+            .read("rust", problems, value::flag)
+            .unwrap_or(default.rust),
+        cflags: section
+            .read("cflags", problems, |item, problems| {
+                value::compiler_flags(item, problems, Family::Clang)
+            })
+            .unwrap_or_default(),
+        rustflags: section
+            .read("rustflags", problems, |item, problems| {
+                value::compiler_flags(item, problems, Family::Rustc)
+            })
+            .unwrap_or_default(),
+        c_exclude: section
+            .read("c-exclude", problems, value::globs)
+            .unwrap_or_default(),
+        counters: section
+            .read("counters", problems, |item, problems| {
+                let choices = [("ir", Counters::Ir), ("frontend", Counters::Frontend)];
+                value::choice(item, problems, &choices)
+            })
+            .unwrap_or(default.counters),
+    };
+    section.finish(problems);
+    Some(policy)
+}

@@ -1,0 +1,230 @@
+//! Which workloads a command uses.
+
+use super::Config;
+use super::nearest::did_you_mean;
+use super::problem::{ConfigError, Problem};
+use super::workload::{Kind, Workload};
+use std::fmt;
+use std::str::FromStr;
+
+/// One workload that was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadChoice {
+    /// One that cargo knows how to run.
+    Builtin(Builtin),
+    /// One of the configuration, or of the command line.
+    Named(Workload),
+}
+
+/// A workload that cargo knows how to run. Its name is reserved.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Builtin {
+    /// `cargo bench`.
+    Bench,
+    /// `cargo test`.
+    Test,
+    /// `cargo run`.
+    Run,
+    /// `cargo run --example NAME`.
+    Example(String),
+}
+
+impl Builtin {
+    /// The names without an argument.
+    pub(super) const NAMES: [&'static str; 3] = ["bench", "test", "run"];
+    const EXAMPLE: &'static str = "example:";
+
+    /// Whether no workload of the configuration can have this name.
+    pub(super) fn reserves(name: &str) -> bool {
+        Self::NAMES.contains(&name) || name.starts_with(Self::EXAMPLE)
+    }
+}
+
+/// The name is not that of a built-in workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a built-in workload")]
+pub struct NotBuiltin;
+
+impl FromStr for Builtin {
+    type Err = NotBuiltin;
+
+    fn from_str(name: &str) -> Result<Builtin, NotBuiltin> {
+        match name {
+            "bench" => Ok(Builtin::Bench),
+            "test" => Ok(Builtin::Test),
+            "run" => Ok(Builtin::Run),
+            _ => match name.strip_prefix(Self::EXAMPLE) {
+                Some(example) if !example.is_empty() => Ok(Builtin::Example(example.to_owned())),
+                _ => Err(NotBuiltin),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Builtin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Builtin::Bench => f.write_str("bench"),
+            Builtin::Test => f.write_str("test"),
+            Builtin::Run => f.write_str("run"),
+            Builtin::Example(name) => write!(f, "{}{name}", Self::EXAMPLE),
+        }
+    }
+}
+
+impl WorkloadChoice {
+    /// The name in reports and on the command line.
+    pub fn name(&self) -> String {
+        match self {
+            WorkloadChoice::Builtin(builtin) => builtin.to_string(),
+            WorkloadChoice::Named(workload) => workload.name.clone(),
+        }
+    }
+}
+
+impl Config {
+    /// The workloads called `names`, of either kind, each once and in that order. Without
+    /// names those of the `workloads` key, and without that all named ones of kind train.
+    ///
+    /// # Errors
+    ///
+    /// One problem for each unknown name, or one if there is nothing to choose.
+    pub fn select(&self, names: &[String]) -> Result<Vec<WorkloadChoice>, ConfigError> {
+        let names = if names.is_empty() {
+            &self.default_workloads
+        } else {
+            names
+        };
+        if names.is_empty() {
+            let chosen: Vec<_> = self
+                .of_kind(Kind::Train)
+                .cloned()
+                .map(WorkloadChoice::Named)
+                .collect();
+            return if chosen.is_empty() {
+                Err(ConfigError::usage(
+                    "no workload to train with".into(),
+                    "`cargo fdo init` writes a first `fdo.toml`; `--workload bench` needs none \
+                     and runs the benchmarks, likewise `test`, `run` and `example:NAME`",
+                ))
+            } else {
+                Ok(chosen)
+            };
+        }
+
+        let mut chosen: Vec<WorkloadChoice> = Vec::new();
+        let mut problems = Vec::new();
+        for name in names {
+            match self.find(name) {
+                Ok(choice) if chosen.contains(&choice) => {}
+                Ok(choice) => chosen.push(choice),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if problems.is_empty() {
+            Ok(chosen)
+        } else {
+            Err(ConfigError::usage_all(problems, self.known_workloads()))
+        }
+    }
+
+    /// The named workloads of one kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Workload> {
+        self.workloads
+            .values()
+            .filter(move |workload| workload.kind == kind)
+    }
+
+    fn find(&self, name: &str) -> Result<WorkloadChoice, Problem> {
+        if let Some(workload) = self.workloads.get(name) {
+            return Ok(WorkloadChoice::Named(workload.clone()));
+        }
+        name.parse().map(WorkloadChoice::Builtin).map_err(|_| {
+            let known = self.workloads.keys().map(String::as_str);
+            Problem {
+                place: None,
+                message: format!(
+                    "no workload `{name}`{}",
+                    did_you_mean(name, known.chain(Builtin::NAMES))
+                ),
+            }
+        })
+    }
+
+    /// What can be chosen, in words.
+    fn known_workloads(&self) -> String {
+        let builtin = "built in are `bench`, `test`, `run` and `example:NAME`";
+        if self.workloads.is_empty() {
+            return format!("the configuration names no workload; {builtin}");
+        }
+        let named: Vec<_> = self
+            .workloads
+            .keys()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        format!("the configuration has {}; {builtin}", named.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::{Diagnose, ExitCode};
+    use std::path::Path;
+
+    fn config(head: &str) -> Config {
+        let text = format!(
+            "{head}\n[workload.mixed]\nrun = 'x'\n[workload.load]\nrun = 'y'\n\
+             [workload.judge]\nrun = 'z'\nkind = 'evaluate'\n"
+        );
+        Config::parse(Path::new("/w"), &text).unwrap()
+    }
+
+    fn select(config: &Config, names: &[&str]) -> Result<Vec<String>, ConfigError> {
+        let names: Vec<_> = names.iter().map(|name| name.to_string()).collect();
+        let chosen = config.select(&names)?;
+        Ok(chosen.iter().map(WorkloadChoice::name).collect())
+    }
+
+    #[test]
+    fn given_names_win_over_the_key_and_the_key_over_all() {
+        assert_eq!(select(&config(""), &[]).unwrap(), ["load", "mixed"]);
+        let keyed = config("workloads = ['mixed', 'bench']");
+        assert_eq!(select(&keyed, &[]).unwrap(), ["mixed", "bench"]);
+        assert_eq!(
+            select(&keyed, &["judge", "example:e", "judge"]).unwrap(),
+            ["judge", "example:e"]
+        );
+    }
+
+    #[test]
+    fn all_unknown_names_are_reported_with_the_nearest() {
+        let error = select(&config(""), &["mixde", "load", "benhc", "example:"]).unwrap_err();
+        let messages: Vec<_> = error
+            .problems
+            .iter()
+            .map(|problem| problem.to_string())
+            .collect();
+        assert_eq!(
+            messages,
+            [
+                "no workload `mixde`; did you mean `mixed`?",
+                "no workload `benhc`; did you mean `bench`?",
+                "no workload `example:`",
+            ]
+        );
+        assert_eq!(error.exit_code(), ExitCode::Usage);
+        assert!(error.hint().unwrap().contains("`judge`, `load`, `mixed`"));
+    }
+
+    #[test]
+    fn nothing_to_choose_says_what_could_be() {
+        let error = select(&Config::default(), &[]).unwrap_err();
+        assert_eq!(error.to_string(), "no workload to train with");
+        let hint = error.hint().unwrap();
+        assert!(
+            hint.contains("cargo fdo init") && hint.contains("--workload bench"),
+            "{hint}"
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! Workloads: the named ways to exercise the program.
+
+use super::problem::ConfigError;
+use super::template::{Placeholder, Template};
+use crate::tool::Invocation;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The name of the workload that is a command line given to `cargo fdo`.
+pub const AD_HOC: &str = "command";
+
+/// A named way to exercise the program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Its name: letters, digits, `-`, `_`, `.`, so fit for a file name.
+    pub name: String,
+    /// What runs first and is not profiled.
+    pub prepare: Option<CommandLine>,
+    /// What is profiled or measured.
+    pub run: CommandLine,
+    /// Variables for both, in the order of the file.
+    pub env: Vec<(String, Template)>,
+    /// Where both run, relative to the workspace root; in it if `None`.
+    pub cwd: Option<PathBuf>,
+    /// How much its counts weigh beside those of other workloads; at least 1.
+    pub weight: u32,
+    /// How long one run of `run` may take.
+    pub timeout: Option<Duration>,
+    /// How often `run` runs; at least 1.
+    pub repeat: u32,
+    /// What it is for.
+    pub kind: Kind,
+}
+
+/// What a workload is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Kind {
+    /// To train with; also to measure with.
+    #[default]
+    Train,
+    /// To measure with only, so that the gain is seen on work that the profile does not know.
+    Evaluate,
+}
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandLine {
+    /// A program and its arguments, never empty. Each stays one argument, whatever its
+    /// placeholders hold.
+    Argv(Vec<Template>),
+    /// A command for `sh -c`. Values of placeholders are quoted for where they stand.
+    Shell(Template),
+}
+
+impl Workload {
+    /// A workload that has a name, something to run, and defaults.
+    pub fn new(name: impl Into<String>, run: CommandLine) -> Workload {
+        Workload {
+            name: name.into(),
+            prepare: None,
+            run,
+            env: Vec::new(),
+            cwd: None,
+            weight: 1,
+            timeout: None,
+            repeat: 1,
+            kind: Kind::Train,
+        }
+    }
+
+    /// The workload that runs the words after `--` on the command line, called [`AD_HOC`].
+    ///
+    /// # Errors
+    ///
+    /// If there are none, one is not UTF-8, or one has a wrong placeholder.
+    pub fn ad_hoc(words: Vec<OsString>) -> Result<Workload, ConfigError> {
+        let fail = |message: String| {
+            ConfigError::usage(
+                message,
+                "for example: `cargo fdo train -- '{bin:app}' ARGUMENTS`",
+            )
+        };
+        let mut argv = Vec::new();
+        for word in words {
+            let word = word
+                .into_string()
+                .map_err(|word| fail(format!("the argument `{}` is not UTF-8", word.display())))?;
+            argv.push(
+                Template::parse(&word)
+                    .map_err(|message| fail(format!("the argument `{word}` has {message}")))?,
+            );
+        }
+        if argv.is_empty() {
+            return Err(fail("there is no command after `--`".into()));
+        }
+        Ok(Workload::new(AD_HOC, CommandLine::Argv(argv)))
+    }
+
+    /// The programs of the workspace that it needs.
+    pub fn bins(&self) -> BTreeSet<&str> {
+        let commands = self.prepare.iter().chain([&self.run]);
+        let variables = self.env.iter().flat_map(|(_, value)| value.bins());
+        commands
+            .flat_map(CommandLine::bins)
+            .chain(variables)
+            .collect()
+    }
+
+    /// `prepare` or `run` of this workload with its variables and directory, ready to run.
+    ///
+    /// # Errors
+    ///
+    /// Those of `value`.
+    pub fn invocation<E>(
+        &self,
+        command: &CommandLine,
+        workspace: &Path,
+        value: &mut dyn FnMut(&Placeholder) -> Result<OsString, E>,
+    ) -> Result<Invocation, E> {
+        let mut invocation = command.invocation(value)?;
+        for (name, template) in &self.env {
+            invocation = invocation.env(name, template.expand(value)?);
+        }
+        Ok(invocation.cwd(match &self.cwd {
+            Some(dir) => workspace.join(dir),
+            None => workspace.to_owned(),
+        }))
+    }
+}
+
+impl CommandLine {
+    /// The programs of the workspace that it needs, in order.
+    pub fn bins(&self) -> impl Iterator<Item = &str> {
+        self.templates().iter().flat_map(Template::bins)
+    }
+
+    /// The call with each placeholder replaced by its `value`.
+    ///
+    /// # Errors
+    ///
+    /// Those of `value`.
+    pub fn invocation<E>(
+        &self,
+        value: &mut dyn FnMut(&Placeholder) -> Result<OsString, E>,
+    ) -> Result<Invocation, E> {
+        match self {
+            CommandLine::Shell(text) => Ok(Invocation::new("sh")
+                .arg("-c")
+                .arg(text.expand_for_shell(value)?)),
+            CommandLine::Argv(argv) => {
+                let mut words = Vec::new();
+                for template in argv {
+                    words.push(template.expand(value)?);
+                }
+                let mut words = words.into_iter();
+                let program = words.next().unwrap_or_default();
+                Ok(Invocation::new(program).args(words))
+            }
+        }
+    }
+
+    fn templates(&self) -> &[Template] {
+        match self {
+            CommandLine::Argv(argv) => argv,
+            CommandLine::Shell(text) => std::slice::from_ref(text),
+        }
+    }
+}
+
+/// As in `fdo.toml`, for plans and reports.
+impl fmt::Display for CommandLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, template) in self.templates().iter().enumerate() {
+            let gap = if index == 0 { "" } else { " " };
+            write!(f, "{gap}{template}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    fn value(placeholder: &Placeholder) -> Result<OsString, Infallible> {
+        Ok(match placeholder {
+            Placeholder::Bin(name) => format!("/out dir/{name}").into(),
+            _ => "/it's tmp".into(),
+        })
+    }
+
+    fn words(words: &[&str]) -> Vec<OsString> {
+        words.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn an_argument_stays_one_argument() {
+        let workload = Workload::ad_hoc(words(&["{bin:app}", "--db={tmp}/a b", "'x'"])).unwrap();
+        let Ok(call) = workload.run.invocation(&mut value);
+        assert_eq!(call.program, Path::new("/out dir/app"));
+        assert_eq!(call.args, ["--db=/it's tmp/a b", "'x'"]);
+    }
+
+    #[test]
+    fn a_shell_string_runs_by_sh() {
+        let text = Template::parse("{bin:app} > {tmp}/log").unwrap();
+        let Ok(call) = CommandLine::Shell(text).invocation(&mut value);
+        assert_eq!(call.program, Path::new("sh"));
+        assert_eq!(call.args, ["-c", "'/out dir/app' > \"/it's tmp\"/log"]);
+    }
+
+    #[test]
+    fn variables_and_directory_come_along() {
+        let mut workload = Workload::ad_hoc(words(&["x"])).unwrap();
+        workload.env = vec![("A".into(), Template::parse("{bin:helper}").unwrap())];
+        workload.cwd = Some("sub".into());
+        let Ok(call) = workload.invocation(&workload.run, Path::new("/w"), &mut value);
+        assert_eq!(call.cwd.as_deref(), Some(Path::new("/w/sub")));
+        assert_eq!(call.env, [("A".into(), Some("/out dir/helper".into()))]);
+        assert_eq!(workload.bins(), BTreeSet::from(["helper"]));
+    }
+
+    #[test]
+    fn wrong_command_lines_are_refused() {
+        let message = |given: Vec<OsString>| Workload::ad_hoc(given).unwrap_err().to_string();
+        assert_eq!(message(vec![]), "there is no command after `--`");
+        assert_eq!(
+            message(words(&["{bni:app}"])),
+            "the argument `{bni:app}` has an unknown placeholder `{bni:app}`; did you mean `bin`?"
+        );
+    }
+}
