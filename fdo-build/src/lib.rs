@@ -16,7 +16,7 @@
 //! * want to do something else in one of the phases.
 //!
 //! Without `cargo fdo`, the library changes nothing and prints nothing. It has no dependencies;
-//! [`Configuration::cc`] and [`Configuration::cmake`] are behind the features `cc` and `cmake`.
+//! `Configuration::cc` and `Configuration::cmake` are behind the features `cc` and `cmake`.
 //!
 //! ```toml
 //! [build-dependencies]
