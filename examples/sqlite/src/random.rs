@@ -8,7 +8,7 @@ impl Random {
     }
 
     /// The next number of the sequence.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -18,7 +18,7 @@ impl Random {
 
     /// A number below `limit`, or 0 if that is 0; the slight bias does not matter here.
     pub fn below(&mut self, limit: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
+        ((u128::from(self.number()) * u128::from(limit)) >> 64) as u64
     }
 
     /// One of `items`, which must not be empty.
