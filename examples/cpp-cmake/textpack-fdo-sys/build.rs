@@ -1,0 +1,30 @@
+//! Builds the C++ library with the compilers and flags that `cargo fdo` asks for.
+//!
+//! What stands between `configure` and `build` is the only difference to the script of
+//! `textpack-sys`. Outside of `cargo fdo` it changes nothing.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=../cpp");
+
+    let fdo = fdo_build::configure();
+    let mut config = cmake::Config::new("../cpp");
+    fdo.cmake(&mut config);
+    let output = config.build();
+
+    let library = output.join("lib");
+    println!("cargo::rustc-link-search=native={}", library.display());
+    // For the programs that depend on this package: see `textpack/build.rs`.
+    println!("cargo::metadata=lib={}", library.display());
+    if env::var_os("CARGO_FEATURE_SHARED").is_some() {
+        println!("cargo::rustc-link-lib=dylib=textpack");
+    } else {
+        println!("cargo::rustc-link-lib=static=textpack");
+        let apple = env::var("CARGO_CFG_TARGET_VENDOR").is_ok_and(|vendor| vendor == "apple");
+        println!(
+            "cargo::rustc-link-lib={}",
+            if apple { "c++" } else { "stdc++" }
+        );
+    }
+}
