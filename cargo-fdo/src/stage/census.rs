@@ -1,0 +1,131 @@
+//! Which C and C++ objects of which package take part.
+
+use super::build::Built;
+use crate::fs;
+use crate::profile::object_file;
+use crate::shim::evidence::{self, CObject, Treatment};
+use crate::workspace::Workspace;
+use fdo_build::protocol::Language;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The C and C++ of one package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// `name-version`.
+    pub package: String,
+    /// Objects that the shim compiled.
+    pub objects: usize,
+    /// Of them, with counters.
+    pub instrumented: usize,
+    /// Of them, left out by `c-exclude`.
+    pub excluded: usize,
+    /// Compilers seen.
+    pub compilers: BTreeSet<String>,
+    /// Objects in its static libraries that no shim saw: compiled by something else.
+    pub unseen: usize,
+    /// Profile flags of others that were taken off.
+    pub removed_flags: BTreeSet<String>,
+}
+
+impl Row {
+    /// Whether everything that should has counters.
+    pub fn is_whole(&self) -> bool {
+        self.unseen == 0 && self.instrumented + self.excluded == self.objects
+    }
+}
+
+/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it.
+pub fn objects(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, Vec<CObject>> {
+    let mut by_package: BTreeMap<String, Vec<CObject>> = BTreeMap::new();
+    for script in &built.scripts {
+        let Some(package) = workspace.by_cargo_id(&script.package) else {
+            continue;
+        };
+        let id = package.id();
+        let found = evidence::load::<CObject>(state, &id, Language::C)
+            .into_iter()
+            .filter(|object| object.output.starts_with(&script.out_dir) && object.output.exists());
+        by_package.entry(id).or_default().extend(found);
+    }
+    by_package.retain(|_, objects| !objects.is_empty());
+    by_package
+}
+
+/// Counts what the instrumented build holds.
+pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
+    let seen = objects(state, built, workspace);
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for (package, objects) in &seen {
+        rows.insert(package.clone(), row(package, objects));
+    }
+    for script in &built.scripts {
+        let Some(package) = workspace.by_cargo_id(&script.package) else {
+            continue;
+        };
+        let id = package.id();
+        let archived = archived_objects(&script.out_dir, &script.linked_paths);
+        let known = rows.get(&id).map_or(0, |row| row.objects);
+        if archived > known {
+            let row = rows.entry(id.clone()).or_insert_with(|| row(&id, &[]));
+            row.unseen = archived - known;
+        }
+    }
+    rows.into_values().collect()
+}
+
+/// Names of the counted C functions, and the packages that they are in.
+pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, String> {
+    let mut owners = BTreeMap::new();
+    for (package, objects) in objects(state, built, workspace) {
+        for object in objects {
+            for name in object.counted {
+                owners.entry(name).or_insert_with(|| package.clone());
+            }
+        }
+    }
+    owners
+}
+
+fn row(package: &str, objects: &[CObject]) -> Row {
+    let has = |treatment| move |object: &&CObject| object.treatment == treatment;
+    Row {
+        package: package.to_owned(),
+        objects: objects.len(),
+        instrumented: objects
+            .iter()
+            .filter(has(Treatment::Profiled))
+            .filter(|object| !object.counted.is_empty() || !has_functions(&object.output))
+            .count(),
+        excluded: objects.iter().filter(has(Treatment::Excluded)).count(),
+        compilers: objects.iter().map(|object| object.compiler.clone()).collect(),
+        unseen: 0,
+        removed_flags: objects
+            .iter()
+            .flat_map(|object| object.removed.iter().cloned())
+            .collect(),
+    }
+}
+
+/// An object of data alone has nothing to count.
+fn has_functions(object: &Path) -> bool {
+    std::fs::read(object)
+        .ok()
+        .and_then(|bytes| object_file::defined_functions(&bytes).ok())
+        .is_some_and(|functions| !functions.is_empty())
+}
+
+/// Objects in the static libraries that a build script made and links.
+fn archived_objects(out_dir: &Path, linked: &[PathBuf]) -> usize {
+    linked
+        .iter()
+        .filter(|dir| dir.starts_with(out_dir))
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .flat_map(|dir| fs::list(dir).unwrap_or_default())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "a"))
+        .filter_map(|path| object_file::archive_census(&path).ok())
+        .map(|census| census.objects)
+        .sum()
+}

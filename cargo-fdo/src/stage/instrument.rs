@@ -1,0 +1,130 @@
+//! Builds with counters, and looks whether they are there.
+
+use super::build::{self, BuildError, Built};
+use super::census::{self, Row};
+use super::train::BuildCommand;
+use crate::error::{Diagnose, ExitCode};
+use crate::fs::FsError;
+use crate::plan::PhasePlan;
+use crate::profile::object_file;
+use crate::settings::Cargo;
+use crate::store::keys;
+use crate::workspace::Workspace;
+use std::path::PathBuf;
+
+/// The instrumented build is not what it should be.
+#[derive(Debug, thiserror::Error)]
+pub enum InstrumentError {
+    /// Cargo failed.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A program without counters.
+    #[error("`{}` was built for training but has no counters", .0.display())]
+    NoCounters(PathBuf),
+    /// A package with counters of the front end is linked into a program with Rust's.
+    #[error("package `{package}` has `counters = \"frontend\"` but its static library is linked into Rust programs")]
+    FrontendInRust {
+        /// Which.
+        package: String,
+    },
+    /// Nothing was built.
+    #[error("this build makes no program to train")]
+    NoProgram,
+    /// Files could not be handled.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl Diagnose for InstrumentError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            InstrumentError::Build(error) => error.exit_code(),
+            InstrumentError::Fs(error) => error.exit_code(),
+            InstrumentError::NoCounters(_) => ExitCode::Tool,
+            InstrumentError::FrontendInRust { .. } | InstrumentError::NoProgram => ExitCode::Usage,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            InstrumentError::Build(error) => error.hint(),
+            InstrumentError::Fs(error) => error.hint(),
+            InstrumentError::NoCounters(_) => Some(
+                "is `rust = false` set for its package, or RUSTC_WRAPPER set by cargo's \
+                 configuration with `force`?"
+                    .into(),
+            ),
+            InstrumentError::FrontendInRust { .. } => Some(
+                "in one image with Rust's counters, those of clang's front end lose everything \
+                 silently; use `counters = \"ir\"`, or link it as a shared library"
+                    .into(),
+            ),
+            InstrumentError::NoProgram => {
+                Some("name a package or binary, or a workload that builds one".into())
+            }
+        }
+    }
+}
+
+/// A build whose programs have counters.
+#[derive(Debug, Clone)]
+pub struct Instrumented {
+    /// What cargo made.
+    pub built: Built,
+    /// The C census.
+    pub census: Vec<Row>,
+}
+
+/// Runs the builds and checks them.
+///
+/// # Errors
+///
+/// [`InstrumentError`]
+pub fn run(
+    plan: &PhasePlan,
+    commands: &[BuildCommand],
+    cargo: &Cargo,
+    workspace: &Workspace,
+    frontend_packages: &[String],
+) -> Result<Instrumented, InstrumentError> {
+    let mut built = Built::default();
+    for command in commands {
+        let call = plan
+            .cargo(cargo, command.subcommand)
+            .args(&command.selection);
+        let format = cargo.message_format.as_deref();
+        built.absorb(build::run(call, plan.phase.name(), format)?);
+    }
+    let with_c = keys::packages_with_c(&plan.state)?;
+    plan.orders
+        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+
+    for script in &built.scripts {
+        let Some(package) = workspace.by_cargo_id(&script.package) else {
+            continue;
+        };
+        let is_static = script
+            .linked_libs
+            .iter()
+            .any(|lib| lib.starts_with("static"));
+        if is_static && frontend_packages.contains(&package.name) {
+            return Err(InstrumentError::FrontendInRust {
+                package: package.name.clone(),
+            });
+        }
+    }
+    let mut programs = 0;
+    for executable in built.executables() {
+        programs += 1;
+        let bytes = std::fs::read(executable)
+            .map_err(|error| FsError::new("read", executable, error))?;
+        if !object_file::has_counters(&bytes) {
+            return Err(InstrumentError::NoCounters(executable.clone()));
+        }
+    }
+    if programs == 0 && built.libraries().next().is_none() {
+        return Err(InstrumentError::NoProgram);
+    }
+    let census = census::take(&plan.state, &built, workspace);
+    Ok(Instrumented { built, census })
+}

@@ -1,0 +1,333 @@
+//! Raw profiles to slices: verify, set bad ones aside, merge with weights, divide by language.
+
+use super::train::RawProfiles;
+use crate::error::{Diagnose, ExitCode};
+use crate::fs::{self, FsError};
+use crate::profile::instr_text::{InstrProfile, TextError};
+use crate::profile::raw;
+use crate::profile::slice;
+use crate::profile::summary::{Limits, Quality, Summary};
+use crate::tool::profdata::{self, FailureMode, Profdata};
+use crate::tool::{Output, ToolError};
+use crate::ui::{Ui, percent, plural};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// The merge gave nothing that can be trusted.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError {
+    /// More bad files than allowed.
+    #[error("{} of {} raw profiles can't be used ({}), more than the {} allowed\n{}",
+        bad.len(), total, percent(bad.len() as f64 / *total as f64), percent(*allowed), list(bad))]
+    TooMuchLost {
+        /// The bad ones and why.
+        bad: Vec<(PathBuf, String)>,
+        /// How many there were.
+        total: usize,
+        /// The threshold.
+        allowed: f64,
+    },
+    /// All counters are zero.
+    #[error("the raw profiles of workload `{workload}` hold no count above zero")]
+    AllZero {
+        /// Which.
+        workload: String,
+    },
+    /// llvm-profdata failed on good files.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// It wrote something that is not a profile.
+    #[error("`{}` wrote a profile that can't be read: {source}", tool.display())]
+    Text {
+        /// The tool.
+        tool: PathBuf,
+        /// Where and why.
+        #[source]
+        source: TextError,
+    },
+    /// Files could not be handled.
+    #[error(transparent)]
+    Fs(#[from] FsError),
+}
+
+impl Diagnose for MergeError {
+    fn exit_code(&self) -> ExitCode {
+        match self {
+            MergeError::TooMuchLost { .. } | MergeError::Text { .. } | MergeError::Tool(_) => {
+                ExitCode::Profile
+            }
+            MergeError::AllZero { .. } => ExitCode::Training,
+            MergeError::Fs(error) => error.exit_code(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            MergeError::TooMuchLost { .. } => Some(
+                "a process that is killed while it writes leaves a truncated file; \
+                 `--max-loss 20%` (or `max-loss` in fdo.toml) goes on without the bad ones"
+                    .into(),
+            ),
+            MergeError::AllZero { .. } => {
+                Some("the program saved its counters, but nothing ran between".into())
+            }
+            MergeError::Tool(error) => error.hint(),
+            MergeError::Text { .. } => Some("`cargo fdo doctor` takes a canary through it".into()),
+            MergeError::Fs(error) => error.hint(),
+        }
+    }
+}
+
+/// A merged profile with counts in it, divided by who reads it.
+///
+/// Only [`run`] makes one.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// Everything with IR-level counters, as text.
+    pub whole: String,
+    /// For rustc; local functions listed under every codegen unit.
+    pub rust: Option<String>,
+    /// For clang.
+    pub c: Option<String>,
+    /// For clang, front-end counters.
+    pub c_frontend: Option<String>,
+    /// Hot and cold limits of the whole.
+    pub limits: Limits,
+    /// What the training exercised.
+    pub quality: Quality,
+    /// Raw files set aside, and why.
+    pub quarantined: Vec<(PathBuf, String)>,
+    /// How many raw files went in.
+    pub files: usize,
+}
+
+/// The least number of codegen units that local Rust functions are listed for: cargo's default
+/// in release profiles. Incremental builds name their units otherwise.
+const UNITS: u32 = 16;
+
+/// Merges.
+///
+/// `c_names`: the functions that C objects of the instrumented build count, so that unmangled
+/// Rust functions are told from C.
+///
+/// # Errors
+///
+/// [`MergeError`]
+pub fn run(
+    raws: &[RawProfiles],
+    profdata: &Profdata,
+    c_names: &BTreeSet<String>,
+    max_loss: f64,
+    scratch: &Path,
+    ui: &Ui,
+) -> Result<Merged, MergeError> {
+    let total: usize = raws.iter().map(|raw| raw.files.len()).sum();
+    ui.status("Merging", plural(total, "raw profile"));
+    let spinner = ui.spinner("verifying");
+    let verified = verify(raws)?;
+    let mut bad = verified.bad;
+
+    spinner.set("merging");
+    let mut merge = |inputs: &[(u64, PathBuf)], name: &str| -> Result<_, MergeError> {
+        if inputs.is_empty() {
+            return Ok(None);
+        }
+        let (text, refused) = merge_group(inputs, profdata, &scratch.join(name))?;
+        bad.extend(refused);
+        let profile = InstrProfile::parse(&text).map_err(|source| MergeError::Text {
+            tool: profdata.program.clone(),
+            source,
+        })?;
+        Ok(Some(profile))
+    };
+    let ir = merge(&verified.ir, "ir")?;
+    let frontend = merge(&verified.frontend, "frontend")?;
+    drop(spinner);
+
+    let lost = bad.len() as f64 / total.max(1) as f64;
+    if lost > max_loss || bad.len() == total {
+        return Err(MergeError::TooMuchLost {
+            bad,
+            total,
+            allowed: max_loss,
+        });
+    }
+    for (path, reason) in &bad {
+        ui.warn(format_args!(
+            "raw profile `{}` was set aside: {reason}",
+            path.display()
+        ));
+    }
+
+    let mut ir = ir.unwrap_or_else(InstrProfile::default);
+    ir.sort();
+    let quality = Quality::of(&ir);
+    let everything = ir
+        .records
+        .iter()
+        .chain(frontend.iter().flat_map(|profile| &profile.records));
+    let summary = Summary::of(everything);
+    if summary.total == 0 {
+        let workload = raws
+            .iter()
+            .map(|raw| raw.workload.as_str())
+            .collect::<Vec<_>>()
+            .join("`, `");
+        return Err(MergeError::AllZero { workload });
+    }
+    let limits = summary.limits();
+    let whole = ir.to_text();
+    let plain = rust_plain_names(&ir, c_names);
+    let (rust, c) = slice::split(ir, &plain);
+    Ok(Merged {
+        whole,
+        rust: non_empty(rust).map(|rust| {
+            let rust = slice::merge_units(rust);
+            let units = slice::highest_unit(&rust).map_or(UNITS, |unit| UNITS.max(unit + 1));
+            slice::list_under_every_unit(rust, units).to_text()
+        }),
+        c: non_empty(c).map(|mut c| {
+            c.sort();
+            c.to_text()
+        }),
+        c_frontend: frontend.and_then(non_empty).map(|mut profile| {
+            profile.sort();
+            profile.to_text()
+        }),
+        limits,
+        quality,
+        quarantined: bad,
+        files: total,
+    })
+}
+
+fn non_empty(profile: InstrProfile) -> Option<InstrProfile> {
+    (!profile.records.is_empty()).then_some(profile)
+}
+
+/// Unmangled functions that are not C's: `main`, `#[no_mangle]`, `extern "C"`.
+fn rust_plain_names(profile: &InstrProfile, c_names: &BTreeSet<String>) -> BTreeSet<String> {
+    profile
+        .records
+        .iter()
+        .map(|record| &record.name)
+        .filter(|name| !name.contains(';') && !c_names.contains(*name))
+        // A mangled C++ name is no Rust's, whatever the census missed.
+        .filter(|name| !name.starts_with("_Z"))
+        .cloned()
+        .collect()
+}
+
+struct Verified {
+    ir: Vec<(u64, PathBuf)>,
+    frontend: Vec<(u64, PathBuf)>,
+    bad: Vec<(PathBuf, String)>,
+}
+
+/// Looks at every file before any tool does: llvm-profdata passes over an empty file without a
+/// word, and ends at a foreign one.
+fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
+    let mut verified = Verified {
+        ir: Vec::new(),
+        frontend: Vec::new(),
+        bad: Vec::new(),
+    };
+    for workload in raws {
+        let mut counted = false;
+        let mut readable = false;
+        for file in &workload.files {
+            let bytes =
+                std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
+            match raw::inspect(&bytes) {
+                Ok(profile) => {
+                    readable = true;
+                    counted |= !profile.all_zero;
+                    let group = if profile.ir {
+                        &mut verified.ir
+                    } else {
+                        &mut verified.frontend
+                    };
+                    group.push((u64::from(workload.weight), file.clone()));
+                }
+                Err(error) => verified.bad.push((file.clone(), error.to_string())),
+            }
+        }
+        if readable && !counted {
+            return Err(MergeError::AllZero {
+                workload: workload.workload.clone(),
+            });
+        }
+    }
+    Ok(verified)
+}
+
+type Bad = Vec<(PathBuf, String)>;
+
+/// Merges one kind of counters; what llvm-profdata refuses is left out and named.
+fn merge_group(
+    inputs: &[(u64, PathBuf)],
+    profdata: &Profdata,
+    dir: &Path,
+) -> Result<(String, Bad), MergeError> {
+    fs::create_dir(dir)?;
+    let output = dir.join("merged.proftext");
+    let list = dir.join("inputs.txt");
+    let attempt = |inputs: &[(u64, PathBuf)], mode| -> Result<Output, MergeError> {
+        profdata::write_list(&list, &dir.join("links"), inputs)?;
+        Ok(profdata.merge_to_text(&list, mode, &output).probe()?)
+    };
+    // Fast path: all are good.
+    let first = attempt(inputs, FailureMode::Any)?;
+    if first.status.success() {
+        return Ok((fs::read(&output)?, Vec::new()));
+    }
+    let survey = attempt(inputs, FailureMode::Warn)?;
+    let paths: Vec<&PathBuf> = inputs.iter().map(|(_, path)| path).collect();
+    let bad: BTreeMap<PathBuf, String> = profdata::complaints(&survey.stderr, &paths)
+        .into_iter()
+        .filter(|(_, message)| !is_soft(message))
+        .collect();
+    let good: Vec<(u64, PathBuf)> = inputs
+        .iter()
+        .filter(|(_, path)| !bad.contains_key(path))
+        .cloned()
+        .collect();
+    if bad.is_empty() {
+        // It fails, and not because of a file: its own words are the best there is.
+        let call = profdata.merge_to_text(&list, FailureMode::Any, &output);
+        return Err(call.failed(first.status, &first.stderr).into());
+    }
+    if good.is_empty() {
+        return Ok((String::from(":ir\n"), bad.into_iter().collect()));
+    }
+    profdata::write_list(&list, &dir.join("links"), &good)?;
+    profdata
+        .merge_to_text(&list, FailureMode::Any, &output)
+        .run()?;
+    Ok((fs::read(&output)?, bad.into_iter().collect()))
+}
+
+/// What concerns one function, not the file.
+fn is_soft(message: &str) -> bool {
+    [
+        "hash mismatch",
+        "counter mismatch",
+        "counter overflow",
+        "value site count",
+    ]
+    .iter()
+    .any(|soft| message.contains(soft))
+}
+
+fn list(bad: &[(PathBuf, String)]) -> String {
+    const SHOWN: usize = 5;
+    let mut lines: Vec<String> = bad
+        .iter()
+        .take(SHOWN)
+        .map(|(path, reason)| format!("  `{}`: {reason}", path.display()))
+        .collect();
+    if bad.len() > SHOWN {
+        lines.push(format!("  and {} more", bad.len() - SHOWN));
+    }
+    lines.join("\n")
+}
