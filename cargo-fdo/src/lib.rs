@@ -3,6 +3,7 @@
 pub mod config;
 pub mod error;
 pub mod fs;
+pub mod profile;
 pub mod tool;
 
 /// The process.

@@ -1,0 +1,37 @@
+//! Profile formats and conversions: what LLVM writes, what its compilers read, and what the
+//! numbers in between say.
+//!
+//! Knows no other module of ours (a test checks), starts no program and decides nothing about a
+//! build. Everything here reads data that came from outside, so no input may make it panic or
+//! allocate what a length field asks for; errors carry the line or the byte offset.
+//!
+//! ```text
+//! .profraw ── raw ──> plausible?
+//!     │ llvm-profdata merge --text
+//!     v
+//! instr_text ──> summary (hot and cold limits, is the training thin?)
+//!     │
+//!     └──> slice (Rust | C, every unit number) ──> text for each reader's llvm-profdata
+//!                │
+//!                └── consumed <── evidence (what the compilers said) and object_file (what they made)
+//! ```
+//!
+//! Words: a *record* is one function's counters; a *counter* is one basic block or edge that the
+//! compiler chose to count, LLVM's summaries call it a block; a *unit* is one of rustc's codegen
+//! units.
+
+pub mod instr_text;
+pub mod names;
+pub mod slice;
+pub mod summary;
+mod v0;
+
+/// Lower-case hex of a digest.
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        // Writing to a String can't fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
