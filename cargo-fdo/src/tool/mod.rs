@@ -1,5 +1,20 @@
 //! External tools: one file each, with its argument knowledge and its output, nothing else.
 
+pub mod c_compiler;
+pub mod canary;
+#[cfg(all(test, unix))]
+mod fake_tools;
 pub mod invocation;
+pub mod locate;
+pub mod profdata;
+pub mod raw_version;
+#[cfg(test)]
+mod real_tools;
+pub mod rustc;
+mod scratch;
 
+pub use c_compiler::CCompiler;
 pub use invocation::{Invocation, Output, ToolError};
+pub use locate::{Identity, Places};
+pub use profdata::Profdata;
+pub use rustc::Rustc;
