@@ -3,19 +3,21 @@
 //! Inspecting compilers takes a second or two; the findings are kept in `toolbox.json` and
 //! hold as long as the tools' files and the user's choices are the same.
 
-use crate::config::CCompilerChoice;
+mod c_tools;
+
+pub use c_tools::{CTools, Origin, Verdict};
+
 use crate::error::Result;
 use crate::fs;
 use crate::settings::{Cargo, Settings};
 use crate::store::Layout;
-use crate::tool::c_compiler::{self, CCompiler};
+use crate::tool::c_compiler;
 use crate::tool::locate::{Identity, Places};
 use crate::tool::profdata::{self, Profdata};
-use crate::tool::rustc::{self, Rustc};
+use crate::tool::rustc::Rustc;
 use crate::tool::canary;
-use fdo_build::protocol::Family;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The tools of one run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,87 +30,6 @@ pub struct Toolbox {
     pub c: CTools,
     /// Whether the compilers name the functions that they applied the profile to.
     pub verify: bool,
-}
-
-/// What compiles C and C++, and what becomes of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CTools {
-    /// The C compiler with its launchers.
-    pub cc: Vec<String>,
-    /// The C++ compiler with its launchers.
-    pub cxx: Vec<String>,
-    /// Whose flags they take.
-    pub family: Family2,
-    /// How the compiler calls itself.
-    pub version: String,
-    /// Makes what this compiler reads, where it is not the one for rustc.
-    pub profdata: Option<Profdata>,
-    /// Whether it can be profiled together with rustc.
-    pub verdict: Verdict,
-    /// Who chose it.
-    pub origin: Origin,
-}
-
-/// [`Family`] in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum Family2 {
-    Clang,
-    Gcc,
-    Unknown,
-}
-
-impl From<Family> for Family2 {
-    fn from(family: Family) -> Family2 {
-        match family {
-            Family::Clang => Family2::Clang,
-            Family::Gcc => Family2::Gcc,
-            _ => Family2::Unknown,
-        }
-    }
-}
-
-impl From<Family2> for Family {
-    fn from(family: Family2) -> Family {
-        match family {
-            Family2::Clang => Family::Clang,
-            Family2::Gcc => Family::Gcc,
-            Family2::Unknown => Family::Unknown,
-        }
-    }
-}
-
-/// Whether C and C++ can be profiled.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Yes.
-    Fits,
-    /// No: what is wrong, and what to do.
-    Unprofiled {
-        /// Why not.
-        reason: String,
-        /// What to install or set.
-        remedy: String,
-    },
-}
-
-/// Who chose the C compiler.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// A variable of the user's.
-    Variable(String),
-    /// fdo.toml or the command line.
-    Setting,
-    /// The system's default, which fits.
-    Default,
-    /// We did, because the default does not fit.
-    Auto {
-        /// The default.
-        instead_of: String,
-    },
 }
 
 /// What the findings depend on.
@@ -184,7 +105,7 @@ impl Basis {
         let choice = |name| c_compiler::user_choice(&variable, &cargo.target, &rustc.host, name);
         Basis {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            rustc: rustc.verbose_version.clone(),
+            rustc: format!("{}\n{}", rustc.program.display(), rustc.version),
             target: cargo.target.clone(),
             path: std::env::var("PATH").unwrap_or_default(),
             choice: format!("{:?}", settings.c_compiler),
@@ -212,23 +133,26 @@ fn inspect(
     basis: &Basis,
     settings: &Settings,
     places: &Places,
-    scratch: &std::path::Path,
+    scratch: &Path,
 ) -> Result<Toolbox> {
-    let canary = canary::rust_canary(rustc, scratch)?;
+    let sample = canary::rust_canary(rustc, scratch)?;
     let profdata = profdata::locate(
         settings.profdata.as_deref(),
-        basis.profdata_variable.as_deref().map(std::path::Path::new),
+        basis.profdata_variable.as_deref().map(Path::new),
         rustc,
+        &sample.path,
         places,
-        &canary.raw,
         scratch,
     )?;
-    let verify = canary::rust_verifies(rustc, &canary, &profdata, scratch)?;
-    let c = c_tools(rustc, &profdata, basis, settings, places, scratch)?;
+    let canary = canary::finish_rust_canary(rustc, &sample, &profdata, scratch);
+    if let Some(failure) = canary.failure {
+        return Err(failure.into());
+    }
+    let c = c_tools::find(rustc, basis, settings, places, scratch)?;
     Ok(Toolbox {
         rustc: rustc.clone(),
         profdata,
         c,
-        verify,
+        verify: canary.verify,
     })
 }

@@ -368,7 +368,7 @@ pub fn with_cxx(cc: &CCompiler, rustc_raw: u64, scratch: &Path) -> Result<CCompi
 }
 
 /// The command with `clang++-22` for `clang-22`, launchers and arguments kept.
-fn cxx_command(command: &[String]) -> Option<Vec<String>> {
+pub(crate) fn cxx_command(command: &[String]) -> Option<Vec<String>> {
     let at = launchers(command);
     let program = Path::new(command.get(at)?);
     let name = program.file_name()?.to_str()?;
@@ -382,17 +382,17 @@ fn cxx_command(command: &[String]) -> Option<Vec<String>> {
     Some(cxx)
 }
 
-mod family_name {
+pub(crate) mod family_name {
     //! [`Family`] by name: its crate has no dependencies, so no serde.
 
     use fdo_build::protocol::Family;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(family: &Family, s: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(family: &Family, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(family.name())
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Family, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Family, D::Error> {
         let name = String::deserialize(d)?;
         Ok([Family::Rustc, Family::Clang, Family::Gcc]
             .into_iter()

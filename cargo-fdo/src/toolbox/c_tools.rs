@@ -1,0 +1,271 @@
+//! Which C and C++ compilers a run uses, and whether they can be profiled with rustc.
+
+use super::Basis;
+use crate::config::CCompilerChoice;
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::settings::Settings;
+use crate::tool::c_compiler::{self, CCompiler, family_name};
+use crate::tool::locate::Places;
+use crate::tool::profdata::{self, Profdata};
+use crate::tool::rustc::{self, Rustc};
+use fdo_build::protocol::Family;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// What compiles C and C++, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CTools {
+    /// The C compiler with its launchers; empty where the shims stay out of C.
+    pub cc: Vec<String>,
+    /// The C++ compiler with its launchers.
+    pub cxx: Vec<String>,
+    /// Whose flags they take.
+    #[serde(with = "family_name")]
+    pub family: Family,
+    /// How the C compiler calls itself.
+    pub version: String,
+    /// Makes what this compiler reads, where that is not what rustc reads.
+    pub profdata: Option<Profdata>,
+    /// Whether it can be profiled together with rustc.
+    pub verdict: Verdict,
+    /// Who chose it.
+    pub origin: Origin,
+}
+
+/// Whether C and C++ can be profiled.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Yes.
+    Fits,
+    /// No.
+    Unprofiled {
+        /// Why not.
+        reason: String,
+        /// What to install or set.
+        remedy: String,
+    },
+}
+
+/// Who chose the C compiler.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// A variable of the user's, by name.
+    Variable(String),
+    /// fdo.toml or the command line.
+    Setting,
+    /// The system's default.
+    Default,
+    /// We did, because the default can't be profiled.
+    Auto {
+        /// The default, in its own words.
+        instead_of: String,
+    },
+}
+
+/// The C compiler that the user named for profiling can't be.
+#[derive(Debug, thiserror::Error)]
+#[error("the C compiler `{program}` can't be profiled together with rustc: {reason}")]
+pub struct UnfitCompiler {
+    program: String,
+    reason: String,
+    llvm_major: u32,
+}
+
+impl Diagnose for UnfitCompiler {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Tool
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!(
+            "{}, or leave the choice to `c-compiler = \"auto\"`",
+            packages(self.llvm_major)
+        ))
+    }
+}
+
+/// Where the decision comes from: the user's variables, the setting, what is installed.
+struct Search<'a> {
+    rustc: &'a Rustc,
+    raw: u64,
+    places: &'a Places,
+    scratch: &'a Path,
+}
+
+pub(super) fn find(
+    rustc: &Rustc,
+    basis: &Basis,
+    settings: &Settings,
+    places: &Places,
+    scratch: &Path,
+) -> Result<CTools> {
+    let search = Search {
+        rustc,
+        raw: rustc::rustc_raw_version(rustc, scratch)?,
+        places,
+        scratch,
+    };
+    match (&settings.c_compiler, &basis.user_cc, &basis.user_cxx) {
+        (CCompilerChoice::Program(program), ..) => search.named(program),
+        (_, None, None) if basis.target != rustc.host => Ok(nothing(&basis.target)),
+        (CCompilerChoice::Auto, None, None) => search.automatic(),
+        (CCompilerChoice::Keep, None, None) => {
+            let (cc, cxx) = defaults();
+            search.kept(&cc, &cxx, Origin::Default)
+        }
+        (_, Some((name, cc)), Some((_, cxx))) => {
+            search.kept(cc, cxx, Origin::Variable(name.clone()))
+        }
+        (_, Some((name, cc)), None) => {
+            // The C++ compiler that belongs to it, where it has one.
+            let cxx = c_compiler::cxx_command(cc)
+                .filter(|command| CCompiler::inspect(command, scratch).is_ok())
+                .unwrap_or_else(|| defaults().1);
+            search.kept(cc, &cxx, Origin::Variable(name.clone()))
+        }
+        (_, None, Some((name, cxx))) => {
+            search.kept(&defaults().0, cxx, Origin::Variable(name.clone()))
+        }
+    }
+}
+
+fn defaults() -> (Vec<String>, Vec<String>) {
+    (vec!["cc".into()], vec!["c++".into()])
+}
+
+/// For another target without a compiler named: what the build scripts find stays, unseen.
+fn nothing(target: &str) -> CTools {
+    CTools {
+        cc: Vec::new(),
+        cxx: Vec::new(),
+        family: Family::Unknown,
+        version: String::new(),
+        profdata: None,
+        verdict: Verdict::Unprofiled {
+            reason: format!("no C compiler is named for {target}"),
+            remedy: format!("set CC_{target} and CXX_{target} to a clang"),
+        },
+        origin: Origin::Default,
+    }
+}
+
+fn packages(llvm_major: u32) -> String {
+    format!("install `clang-{llvm_major} libclang-rt-{llvm_major}-dev llvm-{llvm_major}`")
+}
+
+impl Search<'_> {
+    /// The user's compilers as they are; profiled if they fit.
+    fn kept(&self, cc: &[String], cxx: &[String], origin: Origin) -> Result<CTools> {
+        let inspected = CCompiler::inspect(cc, self.scratch).and_then(|found_cc| {
+            Ok((found_cc, CCompiler::inspect(cxx, self.scratch)?))
+        });
+        let remedy = match &origin {
+            Origin::Variable(name) => format!(
+                "{} and unset {name}, or set it to that clang",
+                packages(self.rustc.llvm_major)
+            ),
+            _ => packages(self.rustc.llvm_major),
+        };
+        let unprofiled = |reason: String| Verdict::Unprofiled {
+            reason,
+            remedy: remedy.clone(),
+        };
+        let mut tools = CTools {
+            cc: cc.to_vec(),
+            cxx: cxx.to_vec(),
+            family: Family::Unknown,
+            version: String::new(),
+            profdata: None,
+            verdict: Verdict::Fits,
+            origin,
+        };
+        let (found_cc, found_cxx) = match inspected {
+            Ok(pair) => pair,
+            Err(error) => {
+                // The build will say more, if it compiles any C at all.
+                tools.verdict = unprofiled(error.to_string());
+                return Ok(tools);
+            }
+        };
+        tools.family = found_cc.family;
+        tools.version.clone_from(&found_cc.version_line);
+        let misfit = found_cc
+            .misfit(self.raw)
+            .or_else(|| found_cxx.misfit(self.raw))
+            .map(|misfit| misfit.to_string())
+            .or_else(|| {
+                (found_cc.major != found_cxx.major)
+                    .then(|| "the C and the C++ compiler are of different versions".to_owned())
+            });
+        match misfit {
+            Some(reason) => tools.verdict = unprofiled(reason),
+            None => match self.own_profdata(&found_cc) {
+                Ok(profdata) => tools.profdata = profdata,
+                Err(error) => tools.verdict = unprofiled(error.to_string()),
+            },
+        }
+        Ok(tools)
+    }
+
+    /// The compiler of the setting: it must fit.
+    fn named(&self, program: &Path) -> Result<CTools> {
+        let unfit = |reason: String| UnfitCompiler {
+            program: program.display().to_string(),
+            reason,
+            llvm_major: self.rustc.llvm_major,
+        };
+        let cc = vec![program.display().to_string()];
+        let found = CCompiler::inspect(&cc, self.scratch).map_err(|error| unfit(error.to_string()))?;
+        let cxx = c_compiler::with_cxx(&found, self.raw, self.scratch)
+            .map_err(|misfit| unfit(misfit.to_string()))?;
+        self.pair(found, cxx, Origin::Setting)
+    }
+
+    /// The default where it fits, else the best clang that does.
+    fn automatic(&self) -> Result<CTools> {
+        let (cc, cxx) = defaults();
+        let default = self.kept(&cc, &cxx, Origin::Default)?;
+        if default.verdict == Verdict::Fits {
+            return Ok(default);
+        }
+        let search = c_compiler::fitting_clang(
+            self.raw,
+            self.rustc.llvm_major,
+            self.places,
+            self.scratch,
+        );
+        match search.found {
+            Some((cc, cxx)) => {
+                let instead_of = if default.version.is_empty() {
+                    "cc, which does not run".to_owned()
+                } else {
+                    default.version
+                };
+                self.pair(cc, cxx, Origin::Auto { instead_of })
+            }
+            None => Ok(default),
+        }
+    }
+
+    fn pair(&self, cc: CCompiler, cxx: CCompiler, origin: Origin) -> Result<CTools> {
+        Ok(CTools {
+            profdata: self.own_profdata(&cc)?,
+            cc: cc.command,
+            cxx: cxx.command,
+            family: cc.family,
+            version: cc.version_line,
+            verdict: Verdict::Fits,
+            origin,
+        })
+    }
+
+    /// The llvm-profdata of a clang whose LLVM is not rustc's.
+    fn own_profdata(&self, cc: &CCompiler) -> std::result::Result<Option<Profdata>, profdata::Error> {
+        if cc.major == self.rustc.llvm_major {
+            return Ok(None);
+        }
+        profdata::for_clang(cc.major, Some(cc.program()), self.places, self.scratch).map(Some)
+    }
+}
