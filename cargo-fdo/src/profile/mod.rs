@@ -22,6 +22,8 @@
 
 pub mod instr_text;
 pub mod names;
+pub mod object_file;
+pub mod raw;
 pub mod slice;
 pub mod summary;
 mod v0;
