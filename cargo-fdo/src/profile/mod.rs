@@ -20,8 +20,12 @@
 //! compiler chose to count, LLVM's summaries call it a block; a *unit* is one of rustc's codegen
 //! units.
 
+pub mod consumed;
+pub mod evidence;
 pub mod instr_text;
 pub mod names;
+pub mod object_file;
+pub mod raw;
 pub mod slice;
 pub mod summary;
 mod v0;
