@@ -1,5 +1,5 @@
 # The system packages that tests/run and examples/run need, by their Debian names.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 #
 # Sourced by them, after which `install_packages` is there.
 
@@ -22,8 +22,10 @@ is_installed() {
 }
 
 is_available() {
-  # With the environment's own locale the word would be another one.
-  LC_ALL=C apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+  # Not `| grep -q`: it stops reading at a match, and `pipefail` takes the broken pipe for a no.
+  local policy
+  policy=$(LC_ALL=C apt-cache policy "$1" 2>/dev/null) # The word differs in other languages.
+  [[ $policy == *"Candidate: "[^\(]* ]]
 }
 
 # Installs what is missing of the packages that its arguments name. Asks on a terminal; elsewhere
@@ -37,6 +39,9 @@ install_packages() {
 
   local package missing=() can=() can_not=() sudo=()
   for package in "$@"; do
+    if [ "$package" = linux-perf ] && grep -qs '^ID=ubuntu' /etc/os-release; then
+      package=linux-tools-generic
+    fi
     is_installed "$package" || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
