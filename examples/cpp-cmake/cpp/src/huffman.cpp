@@ -27,6 +27,9 @@ struct Node {
 
 }  // namespace
 
+/// Out of line: the decoder is hot and this is not.
+[[noreturn]] static void damaged(const char *what) { throw BadData(what); }
+
 static uint8_t read_length(const uint8_t *header, size_t symbol) {
   const uint8_t pair = header[symbol / 2];
   return symbol % 2 == 0 ? pair & 15 : pair >> 4;
@@ -95,7 +98,7 @@ static void for_each_code(const Lengths &lengths, Visit visit) {
     for (size_t symbol = 0; symbol < 256; symbol++) {
       if (lengths[symbol] == length) {
         if (next >> length != 0) {
-          throw BadData("the code lengths do not fit together");
+          damaged("the code lengths do not fit together");
         }
         visit(symbol, Code{reverse(static_cast<uint16_t>(next), length),
                            static_cast<uint8_t>(length)});
@@ -167,7 +170,7 @@ class HuffmanCodec final : public Codec {
       }
       const Step step = steps[pending & (steps.size() - 1)];
       if (step.length == 0 || step.length > count) {
-        throw BadData("the data holds an unused code");
+        damaged("the data holds an unused code");
       }
       output.push_back(step.symbol);
       pending >>= step.length;

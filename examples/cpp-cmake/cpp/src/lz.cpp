@@ -25,6 +25,9 @@ struct Match {
 
 }  // namespace
 
+/// Out of line: the decoder is hot and this is not.
+[[noreturn]] static void damaged(const char *what) { throw BadData(what); }
+
 static uint32_t hash(const uint8_t *bytes) {
   uint32_t word;
   std::memcpy(&word, bytes, sizeof word);
@@ -166,10 +169,10 @@ class LzCodec final : public Codec {
     const size_t length = read_length(input, nibble) + kMinimumMatch;
     const size_t written = output.size() - start;
     if (distance == 0 || distance > written) {
-      throw BadData("a match starts before the data");
+      damaged("a match starts before the data");
     }
     if (length > size - written) {
-      throw BadData("a match ends after the data");
+      damaged("a match ends after the data");
     }
     // Byte by byte: source and target overlap where a pattern repeats.
     for (size_t i = 0; i < length; i++) {

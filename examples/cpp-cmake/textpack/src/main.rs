@@ -76,9 +76,11 @@ fn pack_and_unpack(text: &str, random: &mut Random) -> Result<u64, Box<dyn Error
             return Err(format!("`{codec}` does not give back what it got").into());
         }
         let mut damaged = packed.clone();
-        damaged.truncate(random.below(packed.len() as u64) as usize);
+        damaged.truncate(1 + random.below(packed.len() as u64 - 1) as usize);
+        let place = random.below(damaged.len() as u64) as usize;
+        damaged[place] ^= 0x55;
         if library::unpack(&damaged).is_ok() {
-            return Err(format!("`{codec}` takes incomplete data").into());
+            return Err(format!("`{codec}` takes damaged data").into());
         }
         sum = packed
             .iter()
