@@ -105,7 +105,7 @@ impl Workspace {
     }
 
     fn from_metadata(metadata: &Metadata) -> Workspace {
-        let in_graph = |id| match &metadata.resolve {
+        let in_graph = |id: &cargo_metadata::PackageId| match &metadata.resolve {
             Some(resolve) => resolve.nodes.iter().any(|node| node.id == *id),
             None => true,
         };

@@ -5,8 +5,9 @@
 //! object that came out. Probes, assembler, preprocessing and host units pass through.
 
 use super::cc_arguments::{Action, Call, expand_response_files};
-use super::evidence::{CObject, Seen, Treatment};
+use super::evidence::{CObject, Treatment};
 use super::{Context, become_tool, command, exit_code, fail, stderr};
+use crate::profile::evidence::Evidence;
 use crate::profile::object_file;
 use fdo_build::flags;
 use fdo_build::protocol::{Family, Language, Order, key_file};
@@ -118,7 +119,7 @@ fn compile(
         stderr::run_filtered(&mut real)
     } else {
         real.status()
-            .map(|status| (status, Seen::default()))
+            .map(|status| (status, Evidence::default()))
             .map_err(|error| format!("can't start `{compiler}`: {error}"))
     };
     let (status, seen) = match outcome {
@@ -157,7 +158,7 @@ fn compile(
         },
         removed,
         counted,
-        seen,
+        words: seen.to_text(),
     };
     match record.save(&context.state, &context.package) {
         Ok(()) => exit_code(status),

@@ -3,31 +3,12 @@
 //! Written after the compiler succeeded, under a temporary name first: a unit whose evidence
 //! is missing counts as not proven.
 
-use crate::profile::evidence::Filter;
+use crate::profile::evidence::Evidence;
 use fdo_build::protocol::{self, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-/// What a compiler said about the profile while it compiled one unit.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// Records applied: name in the profile and hash (0 where only the name was legible).
-    pub applied: Vec<(String, u64)>,
-    /// Functions whose control flow is not the profile's.
-    pub mismatched: Vec<String>,
-}
-
-impl Seen {
-    pub(super) fn from_filter(filter: Filter) -> Seen {
-        let evidence = filter.finish();
-        Seen {
-            applied: evidence.applied,
-            mismatched: evidence.mismatched,
-        }
-    }
-}
 
 /// One crate that rustc compiled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,8 +19,8 @@ pub struct RustUnit {
     pub unit: String,
     /// The slice it was compiled with; empty where there was none.
     pub slice: String,
-    /// The compiler's words.
-    pub seen: Seen,
+    /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
+    pub words: String,
 }
 
 /// One object that a C compiler made.
@@ -59,8 +40,8 @@ pub struct CObject {
     pub removed: Vec<String>,
     /// Names of the functions that have counters.
     pub counted: Vec<String>,
-    /// The compiler's words.
-    pub seen: Seen,
+    /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
+    pub words: String,
 }
 
 /// What the shim did with one C compilation.
@@ -97,6 +78,11 @@ impl CObject {
             self,
         )
     }
+}
+
+/// What a compiler said; words that can't be read prove nothing.
+pub fn words(text: &str) -> Evidence {
+    Evidence::parse(text).unwrap_or_default()
 }
 
 fn save(dir: &Path, name: &str, value: &impl Serialize) -> Result<(), String> {

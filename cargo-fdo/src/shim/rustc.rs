@@ -7,6 +7,8 @@
 
 use super::arguments::{Unit, expand_argument_files, with_metadata};
 use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, stderr};
+use crate::profile::evidence::Evidence;
+use fdo_build::flags;
 use fdo_build::protocol::{self, Language, Order};
 use sha2::{Digest, Sha256};
 use std::ffi::OsString;
@@ -49,6 +51,15 @@ fn compile_unit(
         Ok(order) => order,
         Err(error) => return fail(&error),
     };
+    if let Some(flag) = rest
+        .iter()
+        .filter_map(|arg| arg.to_str())
+        .find(|arg| flags::is_profile_flag(protocol::Family::Rustc, arg))
+    {
+        return fail(&format!(
+            "`{flag}` in cargo's rustflags is a profile of its own; remove it for this run"
+        ));
+    }
     let mut args = with_metadata(rest, &metadata(unit, &order));
     if !unit.has_mangling {
         // Names of v0 say which crate they come from, and can be rewritten.
@@ -68,7 +79,7 @@ fn compile_unit(
         }
     } else {
         match command.status() {
-            Ok(status) => (status, evidence::Seen::default()),
+            Ok(status) => (status, Evidence::default()),
             Err(error) => {
                 return fail(&format!(
                     "can't start `{}`: {error}",
@@ -84,7 +95,7 @@ fn compile_unit(
         crate_name: unit.crate_name.clone(),
         unit: format!("{}{}", unit.crate_name, unit.extra_filename),
         slice: order.slice.clone(),
-        seen,
+        words: seen.to_text(),
     };
     let key = protocol::key_file(&context.state, &context.package, Language::Rust);
     let finish = record
@@ -155,11 +166,11 @@ fn metadata(unit: &Unit, order: &Order) -> String {
     );
     let mut hash = Sha256::new();
     for part in [
-        &variable("CARGO_PKG_NAME"),
+        variable("CARGO_PKG_NAME").as_str(),
         &line,
         salt,
         &unit.crate_name,
-        &unit.crate_types.join(","),
+        unit.crate_types.join(",").as_str(),
         if unit.is_test { "test" } else { "" },
     ] {
         hash.update(part.as_bytes());

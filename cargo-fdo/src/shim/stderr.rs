@@ -1,19 +1,18 @@
 //! Runs a compiler, keeps the words that prove the profile was used, passes the rest on.
 
-use super::evidence::Seen;
-use crate::profile::evidence::Filter;
+use crate::profile::evidence::{Evidence, Filter};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
 /// Runs a compiler whose evidence is wanted; its other words reach our own stderr unchanged.
-pub(super) fn run_filtered(command: &mut Command) -> Result<(ExitStatus, Seen), String> {
+pub(super) fn run_filtered(command: &mut Command) -> Result<(ExitStatus, Evidence), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| format!("can't start `{program}`: {error}"))?;
     let pipe = child.stderr.take().expect("stderr was asked for");
-    let mut filter = Filter::new();
+    let mut filter = Filter::default();
     let mut reader = BufReader::with_capacity(1 << 16, pipe);
     let mut line = Vec::new();
     loop {
@@ -32,5 +31,5 @@ pub(super) fn run_filtered(command: &mut Command) -> Result<(ExitStatus, Seen), 
     let status = child
         .wait()
         .map_err(|error| format!("can't wait for `{program}`: {error}"))?;
-    Ok((status, Seen::from_filter(filter)))
+    Ok((status, filter.finish()))
 }

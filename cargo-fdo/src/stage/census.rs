@@ -88,6 +88,21 @@ pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<St
     owners
 }
 
+/// The same for all packages of the graph, whatever build it was: for raw profiles that were
+/// made by a program of an earlier run.
+pub fn all_owners(state: &Path, workspace: &Workspace) -> BTreeMap<String, String> {
+    let mut owners = BTreeMap::new();
+    for package in &workspace.packages {
+        let id = package.id();
+        for object in evidence::load::<CObject>(state, &id, Language::C) {
+            for name in object.counted {
+                owners.entry(name).or_insert_with(|| id.clone());
+            }
+        }
+    }
+    owners
+}
+
 fn row(package: &str, objects: &[CObject]) -> Row {
     let has = |treatment| move |object: &&CObject| object.treatment == treatment;
     Row {

@@ -118,7 +118,7 @@ pub fn run(
         programs += 1;
         let bytes = std::fs::read(executable)
             .map_err(|error| FsError::new("read", executable, error))?;
-        if !object_file::has_counters(&bytes) {
+        if !object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters) {
             return Err(InstrumentError::NoCounters(executable.clone()));
         }
     }

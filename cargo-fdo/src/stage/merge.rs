@@ -238,11 +238,12 @@ fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
         for file in &workload.files {
             let bytes =
                 std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
-            match raw::inspect(&bytes) {
-                Ok(profile) => {
+            match raw::read(&bytes) {
+                Ok(profiles) => {
                     readable = true;
-                    counted |= !profile.all_zero;
-                    let group = if profile.ir {
+                    counted |= profiles.iter().any(|profile| !profile.all_zero);
+                    // One file holds images of one kind: `%m` keeps others apart.
+                    let group = if profiles.iter().all(|profile| profile.ir) {
                         &mut verified.ir
                     } else {
                         &mut verified.frontend

@@ -159,9 +159,9 @@ impl Job {
         }
     }
 
-    /// A name that is a file name.
-    fn dir_name(&self) -> String {
-        self.name.replace([':', '/'], "-")
+    /// Where its raw profiles go, below `raw`.
+    pub fn raw_dir(&self, raw: &Path) -> PathBuf {
+        raw.join(self.name.replace([':', '/'], "-"))
     }
 
     /// What must be built before it runs.
@@ -229,7 +229,7 @@ pub fn run(
     raw: &Path,
     ui: &Ui,
 ) -> Result<RawProfiles, TrainError> {
-    let dir = raw.join(job.dir_name());
+    let dir = job.raw_dir(raw);
     fs::create_dir(&dir)?;
     let pattern = flags::raw_profile_file(&dir);
     let mut duration = Duration::ZERO;
@@ -290,11 +290,24 @@ pub fn run(
 }
 
 fn run_cargo(workload: &str, call: &Invocation) -> Result<Duration, TrainError> {
+    timed(workload, call, Stdio::from(std::io::stderr()))
+}
+
+/// Runs a cargo command for its time alone.
+///
+/// # Errors
+///
+/// If it fails.
+pub fn run_quietly(workload: &str, call: &Invocation) -> Result<Duration, TrainError> {
+    timed(workload, call, Stdio::null())
+}
+
+fn timed(workload: &str, call: &Invocation, stdout: Stdio) -> Result<Duration, TrainError> {
     let start = Instant::now();
     let status = call
         .command()
         .stdin(Stdio::null())
-        .stdout(Stdio::from(std::io::stderr()))
+        .stdout(stdout)
         .status()
         .map_err(|source| call.start_error(source))?;
     if !status.success() {

@@ -1,0 +1,266 @@
+//! `cargo fdo build`, and `run`, `test`, `bench` of what it built.
+
+use super::Session;
+use crate::cli::{BuildArgs, RunArgs};
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
+use crate::plan::PhasePlan;
+use crate::profile::consumed::Language as Lang;
+use crate::profile::slice::content_hash;
+use crate::report::{self, UseReport};
+use crate::stage::build::Built;
+use crate::stage::optimize;
+use crate::store::{Campaign, keys};
+use crate::tool::Invocation;
+use crate::tool::invocation::describe;
+use crate::toolbox::{Toolbox, Verdict};
+use crate::ui::Ui;
+use fdo_build::flags::Counters;
+use fdo_build::protocol::Phase;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+/// The program, tests or benchmarks failed after a good build.
+#[derive(Debug, thiserror::Error)]
+#[error("`cargo {subcommand}` failed ({})", describe(*status))]
+struct RunFailed {
+    subcommand: &'static str,
+    status: ExitStatus,
+}
+
+impl Diagnose for RunFailed {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Build
+    }
+}
+
+/// `cargo fdo build`
+///
+/// # Errors
+///
+/// Whatever its stages raise.
+pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
+    let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
+    let selection = session.cargo.selection.clone();
+    let done = optimized(&session, "build", &selection)?;
+    let Some((built, _)) = done else {
+        return Ok(());
+    };
+    if args.cargo.message_format.is_none() {
+        let mut shown = false;
+        for (_, program) in built.programs() {
+            session.ui.data(program.display());
+            shown = true;
+        }
+        if !shown {
+            for library in built.libraries() {
+                session.ui.data(library.display());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `cargo fdo run`, `test` and `bench`: builds and judges as `build` does, then lets cargo run
+/// what is there.
+///
+/// # Errors
+///
+/// Whatever its stages raise, or the program's failure.
+pub fn run_and(
+    subcommand: &'static str,
+    args: &RunArgs,
+    toolchain: Option<String>,
+) -> Result<()> {
+    let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
+    let mut selection = session.cargo.selection.clone();
+    let build_with = if subcommand == "run" {
+        "build"
+    } else {
+        selection.push("--no-run".into());
+        subcommand
+    };
+    let Some((_, plan)) = optimized(&session, build_with, &selection)? else {
+        return Ok(());
+    };
+    let program_args: Vec<&OsString> = args.args.iter().filter(|arg| *arg != "--").collect();
+    let mut call = plan
+        .cargo(&session.cargo, subcommand)
+        .args(&session.cargo.selection);
+    if !program_args.is_empty() {
+        call = call.arg("--").args(program_args);
+    }
+    let status = call
+        .command()
+        .status()
+        .map_err(|source| call.start_error(source))?;
+    if !status.success() {
+        return Err(RunFailed { subcommand, status }.into());
+    }
+    Ok(())
+}
+
+/// Builds with the profile and judges its use. `None` after a dry run.
+fn optimized(
+    session: &Session,
+    subcommand: &str,
+    selection: &[String],
+) -> Result<Option<(Built, PhasePlan)>> {
+    let ui = &session.ui;
+    let _lock = session.lock()?;
+    let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
+    let toolbox = session.toolbox()?;
+    if campaign.manifest.slices.contains_key(crate::store::campaign::C) {
+        session.explain_c_compiler(&toolbox);
+    }
+    explain_differences(ui, &campaign, &toolbox);
+    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout)?;
+    let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
+    let call = plan.cargo(&session.cargo, subcommand).args(selection);
+
+    fs::create_dir(&session.layout.stray(Phase::Optimize))?;
+    let with_c = keys::packages_with_c(&plan.state)?;
+    let outdated = plan
+        .orders
+        .outdated_c(&plan.state, &plan.packages, &with_c)?;
+    let clean = (!outdated.is_empty() && plan.target_dir.exists())
+        .then(|| plan.clean_packages(&session.cargo, &outdated));
+    if session.settings.dry_run {
+        show(ui, clean.as_ref(), &call);
+        return Ok(None);
+    }
+    plan.orders.write(&plan.state)?;
+    let built = optimize::run(&plan, call, &session.cargo, clean.as_ref(), &with_c)?;
+
+    let basis = basis(&campaign, &built, &plan);
+    let last = if built.all_fresh() {
+        remembered(&plan, &basis)
+    } else {
+        None
+    };
+    let report = match last {
+        Some(report) => report,
+        None => {
+            let found = optimize::measure(
+                &plan,
+                &slices,
+                &campaign,
+                &built,
+                &session.workspace,
+                &|package, language| takes_part(session, &toolbox, package, language),
+            )?;
+            let report = UseReport::new(&found, &campaign.manifest.id, basis);
+            remember(&plan, &report)?;
+            report
+        }
+    };
+    report::usage(ui, &report, toolbox.verify);
+    if toolbox.verify {
+        optimize::judge(
+            report.judged_share(),
+            session.settings.min_match,
+            session.settings.allow_stale,
+            || cause(&report, &campaign, &toolbox),
+            ui,
+        )?;
+    } else {
+        ui.warn("this compiler does not say which functions used the profile: not checked");
+    }
+    Ok(Some((built, plan)))
+}
+
+fn show(ui: &Ui, clean: Option<&Invocation>, call: &Invocation) {
+    if let Some(clean) = clean {
+        ui.data(clean);
+    }
+    ui.data(call);
+}
+
+/// Whether the user's settings let a package's code of a language use the profile.
+fn takes_part(session: &Session, toolbox: &Toolbox, package: &str, language: Lang) -> bool {
+    let name = session
+        .workspace
+        .packages
+        .iter()
+        .find(|known| known.id() == package)
+        .map_or(package, |known| known.name.as_str());
+    let policy = session.config.policy(name);
+    match language {
+        Lang::Rust => policy.rust,
+        // A compiler that the user keeps although it can't be profiled is a choice too.
+        Lang::C => {
+            policy.c && policy.counters == Counters::Ir && toolbox.c.verdict == Verdict::Fits
+        }
+    }
+}
+
+/// Says what is not as it was at the training and may cost matches.
+fn explain_differences(ui: &Ui, campaign: &Campaign, toolbox: &Toolbox) {
+    let manifest = &campaign.manifest;
+    if manifest.rustc != toolbox.rustc.version {
+        ui.warn(format_args!(
+            "the profile was trained with {}, this is {}",
+            first_line(&manifest.rustc),
+            first_line(&toolbox.rustc.version)
+        ));
+    }
+    if let Some(then) = &manifest.c_compiler
+        && toolbox.c.verdict == Verdict::Fits
+        && *then != toolbox.c.version
+    {
+        ui.warn(format_args!(
+            "the C profile was trained with {then}, this is {}",
+            toolbox.c.version
+        ));
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// The likeliest reason for a low match.
+fn cause(report: &UseReport, campaign: &Campaign, toolbox: &Toolbox) -> String {
+    if campaign.manifest.rustc != toolbox.rustc.version {
+        return "the profile is of another rustc".into();
+    }
+    if report.is_empty() {
+        return "this build contains none of the code that the profile is of".into();
+    }
+    if report.mismatched_counts * 2 > report.lost_counts() {
+        return "most of the lost functions were changed since the training".into();
+    }
+    "most of the lost functions are not in this program any more, or the profile is of another one"
+        .into()
+}
+
+/// What the findings of a build depend on, beside the compilers' words: if nothing was
+/// compiled and this is the same, the last findings hold.
+fn basis(campaign: &Campaign, built: &Built, plan: &PhasePlan) -> String {
+    let mut text = campaign.manifest.id.clone();
+    for artifact in &built.artifacts {
+        text.push_str(&artifact.package);
+        for file in &artifact.files {
+            text.push_str(&file.to_string_lossy());
+        }
+    }
+    text.push_str(&format!("{:?}", plan.orders));
+    content_hash(&text)
+}
+
+/// The findings of the last build, if they still hold.
+fn remembered(plan: &PhasePlan, basis: &str) -> Option<UseReport> {
+    let text = fs::read_if_there(&report_file(plan)).ok()??;
+    let report: UseReport = serde_json::from_str(&text).ok()?;
+    (report.basis == basis).then_some(report)
+}
+
+fn remember(plan: &PhasePlan, report: &UseReport) -> Result<()> {
+    let text = serde_json::to_string_pretty(report).expect("plain data");
+    Ok(fs::write_atomic(&report_file(plan), text.as_bytes())?)
+}
+
+fn report_file(plan: &PhasePlan) -> PathBuf {
+    plan.state.join("use.json")
+}

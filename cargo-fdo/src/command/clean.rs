@@ -1,0 +1,48 @@
+//! `cargo fdo clean`: removes what cargo fdo made, and nothing else.
+
+use super::Session;
+use crate::cli::{CleanArgs, FdoArgs, MatchArgs};
+use crate::error::Result;
+use crate::fs;
+use fdo_build::protocol::Phase;
+
+/// Runs it.
+///
+/// # Errors
+///
+/// If something can't be removed.
+pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
+    let session = Session::open(
+        &args.cargo,
+        &FdoArgs::default(),
+        &MatchArgs::default(),
+        None,
+        toolchain,
+    )?;
+    if !session.layout.root().exists() {
+        session.ui.note("there is nothing of cargo fdo here");
+        return Ok(());
+    }
+    let _lock = session.lock()?;
+    let layout = &session.layout;
+    let mut ours = vec![layout.raw(), layout.raw_by_hand(), layout.tmp()];
+    for phase in Phase::ALL {
+        ours.push(layout.phase_dir(phase));
+        ours.push(layout.state(phase));
+    }
+    if !args.keep_profiles {
+        ours.push(layout.campaigns());
+        ours.push(layout.slices());
+    }
+    for dir in ours {
+        if dir.exists() {
+            fs::remove_ours(layout.root(), &dir)?;
+            session.ui.status("Removed", dir.display());
+        }
+    }
+    if !args.keep_profiles && layout.current().exists() {
+        std::fs::remove_file(layout.current())
+            .map_err(|error| fs::FsError::new("remove", &layout.current(), error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! `cargo fdo env`: the environment with which any other build command is instrumented or
+//! optimised.
+
+use super::Session;
+use crate::cli::{EnvArgs, EnvFormat, EnvPhase, MatchArgs};
+use crate::error::Result;
+use crate::fs;
+use crate::stage::optimize;
+use crate::store::{Campaign, keys};
+use crate::tool::invocation::quote;
+use fdo_build::protocol::Phase;
+use std::ffi::OsString;
+
+/// Runs it.
+///
+/// # Errors
+///
+/// Whatever finding the tools and the profile raises.
+pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
+    let session = Session::open(
+        &args.cargo,
+        &args.fdo,
+        &MatchArgs::default(),
+        None,
+        toolchain,
+    )?;
+    let _lock = session.lock()?;
+    let toolbox = session.toolbox()?;
+    let (phase, slices) = match args.phase {
+        EnvPhase::Instrument => {
+            session.make_signal_object(&toolbox)?;
+            (Phase::Instrument, None)
+        }
+        EnvPhase::Optimize => {
+            let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
+            let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout)?;
+            (Phase::Optimize, Some(slices))
+        }
+    };
+    let plan = session.plan(phase, &toolbox, slices.as_ref());
+    fs::create_dir(&session.layout.stray(phase))?;
+    plan.orders.write(&plan.state)?;
+    let with_c = keys::packages_with_c(&plan.state)?;
+    plan.orders
+        .write_keys(&plan.state, &plan.packages, &with_c)?;
+
+    let mut variables = plan.env.clone();
+    // What the cargo commands of ours say by arguments.
+    let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), Some(value)));
+    set("CARGO_TARGET_DIR", plan.target_dir.clone().into());
+    set("CARGO_BUILD_TARGET", session.cargo.target_argument.clone().into());
+    let ui = &session.ui;
+    match args.format {
+        EnvFormat::Sh => {
+            for (name, value) in &variables {
+                match value {
+                    _ if !is_shell_name(name) => {}
+                    Some(value) => ui.data(format_args!("export {name}={}", quote(value))),
+                    None => ui.data(format_args!("unset {name}")),
+                }
+            }
+        }
+        EnvFormat::Env => {
+            for (name, value) in &variables {
+                if let Some(value) = value {
+                    ui.data(format_args!("{name}={}", value.to_string_lossy()));
+                }
+            }
+        }
+        EnvFormat::Json => {
+            let object: serde_json::Map<String, serde_json::Value> = variables
+                .iter()
+                .map(|(name, value)| {
+                    let value = value.as_ref().map(|value| value.to_string_lossy());
+                    (name.clone(), serde_json::json!(value))
+                })
+                .collect();
+            let text = serde_json::to_string_pretty(&object).expect("plain data");
+            ui.data(text);
+        }
+    }
+    Ok(())
+}
+
+fn is_shell_name(name: &str) -> bool {
+    name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,34 @@
+//! One file for each subcommand: what it does with the stages, in order.
+
+pub mod build;
+pub mod clean;
+pub mod env;
+pub mod init;
+mod session;
+pub mod status;
+pub mod train;
+
+pub use session::Session;
+
+use crate::cli::{Cli, Command};
+use crate::error::Result;
+
+/// Runs a subcommand.
+///
+/// # Errors
+///
+/// Whatever its stages raise.
+pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
+    match cli.command {
+        Command::Doctor(args) => crate::doctor::run(&args),
+        Command::Init(args) => init::run(&args, toolchain),
+        Command::Train(args) => train::run(args, toolchain),
+        Command::Build(args) => build::run(&args, toolchain),
+        Command::Run(args) => build::run_and("run", &args, toolchain),
+        Command::Test(args) => build::run_and("test", &args, toolchain),
+        Command::Bench(args) => build::run_and("bench", &args, toolchain),
+        Command::Status(args) => status::run(&args, toolchain),
+        Command::Env(args) => env::run(&args, toolchain),
+        Command::Clean(args) => clean::run(&args, toolchain),
+    }
+}

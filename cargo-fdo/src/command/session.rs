@@ -1,0 +1,185 @@
+//! What every subcommand that builds starts with.
+
+use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
+use crate::config::{self, Config, ConfigError};
+use crate::error::Result;
+use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
+use crate::settings::{self, Cargo, Settings, SettingsError};
+use crate::shim::Links;
+use crate::store::{Layout, Lock};
+use crate::tool::rustc::Rustc;
+use crate::tool::signals;
+use crate::toolbox::{Origin, Toolbox, Verdict};
+use crate::ui::Ui;
+use crate::workspace::{self, Query, Workspace};
+use fdo_build::protocol::Phase;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The resolved surroundings of one run.
+#[derive(Debug)]
+pub struct Session {
+    /// Where words go.
+    pub ui: Ui,
+    /// Cargo.
+    pub cargo: Cargo,
+    /// rustc.
+    pub rustc: Rustc,
+    /// The user's workspace.
+    pub workspace: Workspace,
+    /// Its configuration.
+    pub config: Config,
+    /// The user's other wishes.
+    pub settings: Settings,
+    /// Where things are.
+    pub layout: Layout,
+    /// The shims.
+    pub links: Links,
+}
+
+impl Session {
+    /// Resolves everything that can be resolved without running a compiler.
+    ///
+    /// # Errors
+    ///
+    /// Usage, configuration, or a workspace that can't be read.
+    pub fn open(
+        cargo_args: &CargoArgs,
+        fdo: &FdoArgs,
+        matching: &MatchArgs,
+        max_loss: Option<&str>,
+        toolchain: Option<String>,
+    ) -> Result<Session> {
+        let ui = settings::ui(cargo_args);
+        let configuration = cargo_config2::Config::load_with_cwd(workspace::here())
+            .map_err(SettingsError::CargoConfig)?;
+        let (cargo_program, rustc_program) = programs(toolchain.as_deref(), &configuration);
+        let rustc = Rustc::inspect(&rustc_program)?;
+        let cargo = Cargo::resolve(cargo_args, toolchain, cargo_program, &rustc, &configuration)?;
+        let workspace = Workspace::load(&Query {
+            cargo: cargo.program.clone(),
+            manifest_path: cargo.manifest_path.clone(),
+            options: cargo.options.clone(),
+            target: cargo.target.clone(),
+            toolchain: cargo.toolchain.clone(),
+        })?;
+        let config = config::load(&workspace.root)?;
+        let known: BTreeSet<String> = workspace
+            .packages
+            .iter()
+            .map(|package| package.name.clone())
+            .collect();
+        if let Some(error) = ConfigError::of(config.unknown_packages(&known)) {
+            return Err(error.into());
+        }
+        let settings = Settings::resolve(fdo, matching, max_loss, &config)?;
+        let target_dir = match &cargo.target_dir {
+            Some(dir) => workspace::here().join(dir),
+            None => workspace.target_dir.clone(),
+        };
+        let layout = Layout::new(&target_dir, cargo.other_target.as_deref());
+        Ok(Session {
+            ui,
+            cargo,
+            rustc,
+            workspace,
+            config,
+            settings,
+            layout,
+            links: Links::ensure()?,
+        })
+    }
+
+    /// Takes the lock of the store.
+    ///
+    /// # Errors
+    ///
+    /// If the store can't be written.
+    pub fn lock(&self) -> Result<Lock> {
+        self.layout.create()?;
+        Ok(Lock::take(&self.layout.lock(), &self.ui)?)
+    }
+
+    /// Finds the tools, and says which C compiler it will be.
+    ///
+    /// # Errors
+    ///
+    /// If Rust can't be profiled.
+    pub fn toolbox(&self) -> Result<Toolbox> {
+        Toolbox::find(&self.rustc, &self.cargo, &self.settings, &self.layout)
+    }
+
+    /// The plan of a phase.
+    pub fn plan(&self, phase: Phase, toolbox: &Toolbox, slices: Option<&Slices>) -> PhasePlan {
+        PhasePlan::new(phase, self.inputs(toolbox), slices)
+    }
+
+    /// Makes the object that saves counters on a signal, if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If rustc can't compile it.
+    pub fn make_signal_object(&self, toolbox: &Toolbox) -> Result<()> {
+        let object = signal_object(self.inputs(toolbox));
+        if !object.exists() {
+            signals::build(&toolbox.rustc, &self.cargo.target_argument, &object)?;
+        }
+        Ok(())
+    }
+
+    fn inputs<'a>(&'a self, toolbox: &'a Toolbox) -> Inputs<'a> {
+        Inputs {
+            cargo: &self.cargo,
+            config: &self.config,
+            workspace: &self.workspace,
+            toolbox,
+            layout: &self.layout,
+            links: &self.links,
+        }
+    }
+
+    /// Says which C compiler compiles profiled code, where that is not plainly the user's.
+    pub fn explain_c_compiler(&self, toolbox: &Toolbox) {
+        let c = &toolbox.c;
+        match (&c.verdict, &c.origin) {
+            (Verdict::Fits, Origin::Auto { instead_of }) => self.ui.note(format_args!(
+                "C and C++ are compiled by `{}` ({}) instead of `cc` ({instead_of}), whose \
+                 profiles are not LLVM's; `c-compiler = \"keep\"` leaves them alone",
+                c.cc.join(" "),
+                c.version
+            )),
+            (Verdict::Unprofiled { reason, remedy }, _) => self.ui.warn(format_args!(
+                "C and C++ are left without a profile: {reason}; {remedy}"
+            )),
+            _ => {}
+        }
+    }
+}
+
+/// Cargo and rustc. Inside a cargo subcommand `CARGO` is the toolchain's own cargo, and the
+/// rustc that it uses lies beside it.
+fn programs(
+    toolchain: Option<&str>,
+    configuration: &cargo_config2::Config,
+) -> (PathBuf, PathBuf) {
+    let chosen = std::env::var_os("RUSTC")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+        .or_else(|| configuration.build.rustc.clone());
+    match (toolchain, std::env::var_os("CARGO")) {
+        (None, Some(cargo)) => {
+            let cargo = PathBuf::from(cargo);
+            let beside = cargo.with_file_name("rustc");
+            let rustc = chosen.unwrap_or_else(|| {
+                if beside.exists() && cargo.components().count() > 1 {
+                    beside
+                } else {
+                    "rustc".into()
+                }
+            });
+            (cargo, rustc)
+        }
+        // rustup's proxies pick the toolchain.
+        _ => ("cargo".into(), chosen.unwrap_or_else(|| "rustc".into())),
+    }
+}

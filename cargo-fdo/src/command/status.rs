@@ -1,0 +1,90 @@
+//! `cargo fdo status`: which profile there is, of what, and how good it is.
+
+use super::Session;
+use crate::cli::{FdoArgs, MatchArgs, StatusArgs};
+use crate::error::Result;
+use crate::fs;
+use crate::profile::names;
+use crate::report::{self, UseReport};
+use crate::store::Campaign;
+use crate::ui::{count, seconds};
+use fdo_build::protocol::Phase;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Runs it.
+///
+/// # Errors
+///
+/// If there is no campaign, or it can't be read.
+pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
+    let session = Session::open(
+        &args.cargo,
+        &FdoArgs::default(),
+        &MatchArgs::default(),
+        None,
+        toolchain,
+    )?;
+    let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
+    let manifest = &campaign.manifest;
+    let last_use: Option<UseReport> =
+        fs::read_if_there(&session.layout.state(Phase::Optimize).join("use.json"))?
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .filter(|report: &UseReport| report.campaign == manifest.id);
+    let ui = &session.ui;
+    if args.json {
+        let value = serde_json::json!({
+            "version": 1,
+            "campaign": manifest,
+            "directory": campaign.dir(),
+            "used": last_use,
+        });
+        ui.data(serde_json::to_string_pretty(&value).expect("plain data"));
+        return Ok(());
+    }
+    let age = SystemTime::now()
+        .duration_since(UNIX_EPOCH + Duration::from_secs(manifest.made))
+        .unwrap_or_default();
+    ui.data(format_args!(
+        "profile {} ({}), {} old",
+        manifest.id,
+        manifest.method,
+        seconds(age)
+    ));
+    ui.data(format_args!("  target     {}", manifest.target));
+    ui.data(format_args!(
+        "  rustc      {}",
+        manifest.rustc.lines().next().unwrap_or_default()
+    ));
+    ui.data(format_args!(
+        "  C and C++  {}",
+        manifest.c_compiler.as_deref().unwrap_or("not profiled")
+    ));
+    for workload in &manifest.workloads {
+        ui.data(format_args!(
+            "  workload   {} (weight {}, {} raw profiles)",
+            workload.name, workload.weight, workload.files
+        ));
+    }
+    ui.data(format_args!(
+        "  functions  {} of {} ran",
+        count(manifest.functions_executed),
+        count(manifest.functions)
+    ));
+    ui.data(format_args!(
+        "  hot        {} of {} blocks make up 99 % of the counts{}",
+        count(manifest.hot_blocks),
+        count(manifest.blocks),
+        if manifest.thin { ": nearly nothing was exercised" } else { "" }
+    ));
+    for (name, most) in manifest.hottest.iter().take(5) {
+        ui.data(format_args!("  {:>10} {}", count(*most), names::display(name)));
+    }
+    match &last_use {
+        Some(used) => report::usage(ui, used, true),
+        None => ui.note("`cargo fdo build` has not used it yet"),
+    }
+    if !session.rustc.version.eq(&manifest.rustc) {
+        ui.warn("it was trained with another rustc");
+    }
+    Ok(())
+}

@@ -1,0 +1,470 @@
+//! `cargo fdo train`: build with counters, run workloads, merge, publish.
+
+use super::Session;
+use crate::cli::{MatchArgs, Method, TrainArgs};
+use crate::config::{self, Workload, WorkloadChoice};
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
+use crate::plan::PhasePlan;
+use crate::profile::slice::content_hash;
+use crate::report;
+use crate::settings::profile_dir;
+use crate::stage::instrument::{self, Instrumented};
+use crate::stage::merge::{self, Merged};
+use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
+use crate::stage::workload::{self, Place, ProfileFiles};
+use crate::stage::{build, census, collect};
+use crate::store::campaign::{self, Campaign, Content, LimitsEntry, Manifest, WorkloadEntry};
+use crate::store::keys;
+use crate::toolbox::{Toolbox, Verdict};
+use fdo_build::flags::{self, Counters};
+use fdo_build::protocol::Phase;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Something that this version can't do.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Unsupported(&'static str);
+
+impl Diagnose for Unsupported {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Usage
+    }
+}
+
+/// A plain run is made only where building and running take at most this long together.
+const CHEAP: Duration = Duration::from_secs(60);
+
+/// Runs it.
+///
+/// # Errors
+///
+/// Whatever its stages raise.
+pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
+    let session = Session::open(
+        &args.cargo,
+        &args.fdo,
+        &MatchArgs::default(),
+        args.max_loss.as_deref(),
+        toolchain,
+    )?;
+    let method = match args.method {
+        Some(Method::Sample) => config::Method::Sample,
+        Some(Method::Instrument) => config::Method::Instrument,
+        None => session.config.method,
+    };
+    if method == config::Method::Sample {
+        return Err(Unsupported(
+            "`--method sample` is not there yet; `instrument` is (see CHANGELOG.md)",
+        )
+        .into());
+    }
+    let choices = choices(&args, &session)?;
+    let jobs: Vec<Job> = choices
+        .iter()
+        .map(|choice| Job::new(choice, &session.cargo))
+        .collect();
+    let _lock = session.lock()?;
+    let toolbox = session.toolbox()?;
+    session.explain_c_compiler(&toolbox);
+    let plan = session.plan(Phase::Instrument, &toolbox, None);
+    let commands = build_commands(&jobs, &session);
+
+    if session.settings.dry_run {
+        show(&session, &toolbox, &plan, &commands, &jobs);
+        return Ok(());
+    }
+
+    let raws;
+    let mut entries = Vec::new();
+    let instrumented;
+    if args.collect.is_empty() {
+        let start = instrument(&session, &toolbox, &plan, &commands)?;
+        if args.build_only {
+            return say_where(&session, &start);
+        }
+        raws = run_jobs(&session, &plan, &start, &jobs)?;
+        entries = raws.iter().map(entry).collect();
+        if !args.no_overhead {
+            measure_slowdown(&session, &toolbox, &start, &jobs, &mut entries);
+        }
+        instrumented = Some(start);
+    } else {
+        raws = vec![collect::run(&args.collect)?];
+        entries.extend(raws.iter().map(entry));
+        instrumented = None;
+    }
+
+    let owners = match &instrumented {
+        Some(start) => census::owners(&plan.state, &start.built, &session.workspace),
+        None => census::all_owners(&plan.state, &session.workspace),
+    };
+    let c_names: BTreeSet<String> = owners.keys().cloned().collect();
+    let scratch = session.layout.raw().join("merge");
+    fs::create_dir(&scratch)?;
+    let merged = merge::run(
+        &raws,
+        &toolbox.profdata,
+        &c_names,
+        session.settings.max_loss,
+        &scratch,
+        &session.ui,
+    )?;
+    let campaign = publish(&session, &toolbox, &merged, entries, owners)?;
+    if !args.keep_raw {
+        // Raw profiles that the user collected are not below this directory.
+        fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    }
+    report::training(&session.ui, &campaign.manifest);
+    Ok(())
+}
+
+fn choices(args: &TrainArgs, session: &Session) -> Result<Vec<WorkloadChoice>> {
+    if !args.collect.is_empty() {
+        return Ok(Vec::new());
+    }
+    if !args.command.is_empty() {
+        return Ok(vec![WorkloadChoice::Named(Workload::ad_hoc(
+            args.command.clone(),
+        )?)]);
+    }
+    match session.config.select(&args.workload) {
+        Ok(choices) => Ok(choices),
+        // Without workloads, the programs themselves can still be built.
+        Err(_) if args.build_only && args.workload.is_empty() => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
+    let mut commands: Vec<BuildCommand> = Vec::new();
+    for job in jobs {
+        let command = job.build(&session.cargo, &session.workspace);
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    if commands.is_empty() {
+        commands.push(BuildCommand {
+            subcommand: "build",
+            selection: session.cargo.selection.clone(),
+        });
+    }
+    commands
+}
+
+fn instrument(
+    session: &Session,
+    toolbox: &Toolbox,
+    plan: &PhasePlan,
+    commands: &[BuildCommand],
+) -> Result<Instrumented> {
+    session.make_signal_object(toolbox)?;
+    fs::create_dir(&session.layout.stray(Phase::Instrument))?;
+    prepare_keys(session, plan)?;
+    session.ui.status(
+        "Building",
+        format_args!("with counters, in `{}`", plan.target_dir.display()),
+    );
+    let frontend: Vec<String> = session
+        .config
+        .packages
+        .iter()
+        .filter(|(_, policy)| policy.counters == Counters::Frontend)
+        .map(|(name, _)| name.clone())
+        .collect();
+    let done = instrument::run(plan, commands, &session.cargo, &session.workspace, &frontend)?;
+    report::census(&session.ui, &done.census, toolbox);
+    Ok(done)
+}
+
+/// Writes orders and keys; drops C objects of other orders first.
+fn prepare_keys(session: &Session, plan: &PhasePlan) -> Result<()> {
+    plan.orders.write(&plan.state)?;
+    let with_c = keys::packages_with_c(&plan.state)?;
+    let outdated = plan
+        .orders
+        .outdated_c(&plan.state, &plan.packages, &with_c)?;
+    if !outdated.is_empty() && plan.target_dir.exists() {
+        plan.clean_packages(&session.cargo, &outdated).run()?;
+    }
+    plan.orders
+        .write_keys(&plan.state, &plan.packages, &with_c)?;
+    Ok(())
+}
+
+fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
+    fs::create_dir(&session.layout.raw_by_hand())?;
+    session.ui.note(format_args!(
+        "run it with LLVM_PROFILE_FILE=DIR/%p-%m.profraw, then `cargo fdo train --collect DIR`; \
+         without the variable it writes into `{}`",
+        session.layout.raw_by_hand().display()
+    ));
+    if session.cargo.message_format.is_none() {
+        for (_, program) in done.built.programs() {
+            session.ui.data(program.display());
+        }
+    }
+    Ok(())
+}
+
+fn bins(built: &build::Built) -> BTreeMap<String, PathBuf> {
+    built
+        .programs()
+        .map(|(artifact, path)| (artifact.name.clone(), path.clone()))
+        .collect()
+}
+
+fn run_jobs(
+    session: &Session,
+    plan: &PhasePlan,
+    instrumented: &Instrumented,
+    jobs: &[Job],
+) -> Result<Vec<RawProfiles>> {
+    let raw = session.layout.raw();
+    // Left by a run that was killed.
+    fs::remove_ours(session.layout.root(), &raw)?;
+    fs::create_dir(&raw)?;
+    fs::create_dir(&session.layout.tmp())?;
+    let bins = bins(&instrumented.built);
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
+    let mut all = Vec::new();
+    for job in jobs {
+        let place = Place {
+            root: &session.workspace.root,
+            bins: &bins,
+            tmp: &session.layout.tmp(),
+            profile_files: ProfileFiles {
+                run: "",
+                prepare: &stray,
+            },
+        };
+        let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
+        all.push(train::run(job, &cargo_call, place, &raw, &session.ui)?);
+    }
+    Ok(all)
+}
+
+fn entry(raw: &RawProfiles) -> WorkloadEntry {
+    WorkloadEntry {
+        name: raw.workload.clone(),
+        weight: raw.weight,
+        files: raw.files.len(),
+        seconds: raw.duration.as_secs_f64(),
+        slowdown: None,
+    }
+}
+
+/// Runs the workloads once more without counters, where that costs little. Never fails a
+/// training: what can't be measured is left open.
+fn measure_slowdown(
+    session: &Session,
+    toolbox: &Toolbox,
+    instrumented: &Instrumented,
+    jobs: &[Job],
+    entries: &mut [WorkloadEntry],
+) {
+    let memory = session.layout.state(Phase::Instrument).join("build-seconds");
+    if !instrumented.built.all_fresh() {
+        let seconds = instrumented.built.duration.as_secs_f64();
+        let _ = fs::write_atomic(&memory, seconds.to_string().as_bytes());
+    }
+    let build_seconds: f64 = fs::read_if_there(&memory)
+        .ok()
+        .flatten()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(f64::INFINITY);
+    let run_seconds: f64 = entries.iter().map(|entry| entry.seconds).sum();
+    if build_seconds + run_seconds > CHEAP.as_secs_f64() {
+        session.ui.verbose(
+            "Skipping",
+            "the comparison with a plain run: building it would take long",
+        );
+        return;
+    }
+    if let Err(error) = plain_runs(session, toolbox, jobs, entries) {
+        session
+            .ui
+            .warn(format_args!("the slow-down was not measured: {error}"));
+    }
+}
+
+fn plain_runs(
+    session: &Session,
+    toolbox: &Toolbox,
+    jobs: &[Job],
+    entries: &mut [WorkloadEntry],
+) -> Result<()> {
+    let plan = session.plan(Phase::Baseline, toolbox, None);
+    fs::create_dir(&session.layout.stray(Phase::Baseline))?;
+    prepare_keys(session, &plan)?;
+    session.ui.status("Building", "without counters, to compare");
+    let mut built = build::Built::default();
+    for command in build_commands(jobs, session) {
+        let call = plan
+            .cargo(&session.cargo, command.subcommand)
+            .args(&command.selection);
+        built.absorb(build::run(call, plan.phase.name(), None)?);
+    }
+    let with_c = keys::packages_with_c(&plan.state)?;
+    plan.orders
+        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+    let bins = bins(&built);
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Baseline));
+    for (job, entry) in jobs.iter().zip(entries) {
+        let mut duration = Duration::ZERO;
+        for _ in 0..job.repeat {
+            duration += match &job.kind {
+                JobKind::Cargo {
+                    subcommand,
+                    selection,
+                } => {
+                    let call = plan
+                        .cargo(&session.cargo, subcommand)
+                        .args(selection)
+                        .arg("--quiet");
+                    train::run_quietly(&job.name, &call)?
+                }
+                JobKind::Commands(workload) => workload::run_once(
+                    workload,
+                    Place {
+                        root: &session.workspace.root,
+                        bins: &bins,
+                        tmp: &session.layout.tmp(),
+                        profile_files: ProfileFiles {
+                            run: &stray,
+                            prepare: &stray,
+                        },
+                    },
+                )?,
+            };
+        }
+        if duration > Duration::ZERO {
+            entry.slowdown = Some(entry.seconds / duration.as_secs_f64());
+        }
+    }
+    Ok(())
+}
+
+fn publish(
+    session: &Session,
+    toolbox: &Toolbox,
+    merged: &Merged,
+    workloads: Vec<WorkloadEntry>,
+    owners: BTreeMap<String, String>,
+) -> Result<Campaign> {
+    let slices: Vec<(&'static str, &str)> = [
+        (campaign::RUST, &merged.rust),
+        (campaign::C, &merged.c),
+        (campaign::C_FRONTEND, &merged.c_frontend),
+    ]
+    .into_iter()
+    .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    .collect();
+    let hashes: BTreeMap<String, String> = slices
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), content_hash(text)))
+        .collect();
+    let c_compiler = (toolbox.c.verdict == Verdict::Fits && hashes.contains_key(campaign::C))
+        .then(|| toolbox.c.version.clone());
+    let identity = format!(
+        "{hashes:?} {} {c_compiler:?} {} {:?}",
+        toolbox.rustc.version, session.cargo.target, merged.limits
+    );
+    let quality = &merged.quality;
+    let manifest = Manifest {
+        version: campaign::VERSION,
+        id: content_hash(&identity),
+        method: "instrument".into(),
+        made: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs()),
+        target: session.cargo.target.clone(),
+        profile: session.cargo.profile.clone(),
+        rustc: toolbox.rustc.version.clone(),
+        c_compiler,
+        workloads,
+        raw_files: merged.files,
+        quarantined: merged.quarantined.len(),
+        limits: LimitsEntry {
+            hot: merged.limits.hot,
+            cold: merged.limits.cold,
+            huge_working_set: merged.limits.huge_working_set,
+            large_working_set: merged.limits.large_working_set,
+        },
+        functions: quality.functions,
+        functions_executed: quality.functions_executed,
+        blocks: quality.blocks,
+        hot_blocks: quality.hot_blocks_99,
+        thin: quality.is_thin(),
+        total: quality.total,
+        hottest: quality.hottest.clone(),
+        slices: hashes,
+    };
+    Ok(Campaign::publish(
+        &session.layout,
+        &Content {
+            manifest: &manifest,
+            slices,
+            whole: &merged.whole,
+            owners: &owners,
+        },
+    )?)
+}
+
+/// `--dry-run`.
+fn show(
+    session: &Session,
+    toolbox: &Toolbox,
+    plan: &PhasePlan,
+    commands: &[BuildCommand],
+    jobs: &[Job],
+) {
+    let ui = &session.ui;
+    for command in commands {
+        ui.data(
+            plan.cargo(&session.cargo, command.subcommand)
+                .args(&command.selection),
+        );
+    }
+    let dir = plan
+        .target_dir
+        .join(&session.cargo.target)
+        .join(profile_dir(&session.cargo.profile));
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
+    for job in jobs {
+        let raw = job.raw_dir(&session.layout.raw());
+        let pattern = flags::raw_profile_file(&raw);
+        match &job.kind {
+            JobKind::Cargo {
+                subcommand,
+                selection,
+            } => ui.data(
+                plan.cargo(&session.cargo, subcommand)
+                    .args(selection)
+                    .env("LLVM_PROFILE_FILE", &pattern),
+            ),
+            JobKind::Commands(workload) => {
+                for call in workload::calls(
+                    workload,
+                    &session.workspace.root,
+                    &|bin| dir.join(bin),
+                    ProfileFiles {
+                        run: &pattern,
+                        prepare: &stray,
+                    },
+                ) {
+                    ui.data(call);
+                }
+            }
+        }
+    }
+    let scratch = session.layout.raw().join("merge/ir");
+    ui.data(toolbox.profdata.merge_to_text(
+        &scratch.join("inputs.txt"),
+        crate::tool::profdata::FailureMode::Any,
+        &scratch.join("merged.proftext"),
+    ));
+}

@@ -1,0 +1,154 @@
+//! Facts first, then words: what training and building found, for people.
+
+mod tables;
+mod usage;
+
+pub use usage::UseReport;
+
+use crate::profile::names;
+use crate::stage::census::Row;
+use crate::store::Manifest;
+use crate::toolbox::{Toolbox, Verdict};
+use crate::ui::{Ui, count, percent, plural, seconds};
+use std::time::Duration;
+use tables::Table;
+
+/// The C census of an instrumented build.
+pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
+    for row in rows {
+        let mut words = format!(
+            "{}: {}, {} instrumented",
+            row.package,
+            plural(row.objects + row.unseen, "C/C++ object"),
+            row.instrumented
+        );
+        if row.excluded > 0 {
+            words.push_str(&format!(", {} excluded", row.excluded));
+        }
+        ui.status("Census", &words);
+        if row.unseen > 0 {
+            ui.warn(format_args!(
+                "{}: {} compiled by something that does not go through CC or CXX; \
+                 `fdo_build::configure()` in its build script brings them in",
+                row.package,
+                plural(row.unseen, "object")
+            ));
+        }
+        if row.instrumented + row.excluded < row.objects
+            && let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
+        {
+            ui.detail(format_args!(
+                "left out of instrumentation: {reason}; {remedy}"
+            ));
+        }
+        for flag in &row.removed_flags {
+            ui.note(format_args!(
+                "{}: `{flag}` was taken off its compiler calls: the flags are ours here",
+                row.package
+            ));
+        }
+    }
+}
+
+/// What a training gave.
+pub fn training(ui: &Ui, manifest: &Manifest) {
+    for workload in &manifest.workloads {
+        let slowdown = match workload.slowdown {
+            Some(factor) => format!(", {factor:.1} times the plain run"),
+            None => String::new(),
+        };
+        let time = if workload.seconds > 0.0 {
+            format!(" in {}", seconds(Duration::from_secs_f64(workload.seconds)))
+        } else {
+            String::new()
+        };
+        ui.status(
+            "Trained",
+            format_args!(
+                "`{}`{time}{slowdown}, {}",
+                workload.name,
+                plural(workload.files, "raw profile")
+            ),
+        );
+    }
+    ui.status(
+        "Profile",
+        format_args!(
+            "{} of {} functions ran; 99 % of the counts are in {} of {} blocks",
+            count(manifest.functions_executed),
+            count(manifest.functions),
+            count(manifest.hot_blocks),
+            count(manifest.blocks)
+        ),
+    );
+    if manifest.thin {
+        ui.warn(
+            "this training exercised nearly nothing: a few blocks make up 99 % of the counts. \
+             Does the workload do the program's real work, on data like that of production?",
+        );
+    }
+    ui.status(
+        "Finished",
+        format_args!("training; `cargo fdo build` uses profile {}", manifest.id),
+    );
+}
+
+/// How much of the profile a build used.
+pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
+    if !verified {
+        return;
+    }
+    let languages: Vec<String> = report
+        .languages
+        .iter()
+        .map(|(name, share)| format!("{name} {}", percent(share.ratio())))
+        .collect();
+    match report.judged_share() {
+        None => ui.status("Profile", "holds nothing of the code in this build"),
+        Some(share) => ui.status(
+            "Profile",
+            format_args!(
+                "{} of the counts were used ({})",
+                percent(share),
+                languages.join(", ")
+            ),
+        ),
+    }
+    let mut table = Table::new(["package", "counts", "used"]);
+    for row in &report.packages {
+        table.row([
+            row.name.clone(),
+            percent(report.part_of_all(row.share.total)),
+            percent(row.share.ratio()),
+        ]);
+    }
+    if let Some(rest) = &report.other_packages {
+        table.row([
+            format!("{} more", rest.packages),
+            percent(report.part_of_all(rest.share.total)),
+            percent(rest.share.ratio()),
+        ]);
+    }
+    for line in table.lines() {
+        ui.detail(line);
+    }
+    if report.elsewhere_ratio > 0.2 {
+        ui.warn(format_args!(
+            "{} of the profile's counts are of code that this build does not contain ({}): \
+             a workload that runs the program itself trains better",
+            percent(report.elsewhere_ratio),
+            report.elsewhere.join(", ")
+        ));
+    }
+    for lost in report.lost.iter().take(3) {
+        if lost.part < 0.01 {
+            break;
+        }
+        ui.note(format_args!(
+            "lost: `{}`, {} of the counts: {}",
+            names::display(&lost.name),
+            percent(lost.part),
+            lost.reason
+        ));
+    }
+}
