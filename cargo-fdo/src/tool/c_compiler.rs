@@ -12,8 +12,8 @@ use fdo_build::protocol::Family;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// The oldest clang worth trying: with it came raw profile version 8, and no current rustc has
-/// less.
+/// The oldest clang worth trying: older formats fit no rustc that we support, and each trial
+/// takes time.
 const OLDEST_CLANG: u32 = 15;
 
 /// Programs that run the compiler named after them.

@@ -12,6 +12,7 @@ pub mod raw_version;
 mod real_tools;
 pub mod rustc;
 mod scratch;
+pub mod signals;
 
 pub use c_compiler::CCompiler;
 pub use invocation::{Invocation, Output, ToolError};
