@@ -393,11 +393,14 @@ impl<'a> Pieces<'a> {
                 })
             })
             .unwrap_or(rest.len());
-        let name = rest.get(..end).unwrap_or_default().trim_ascii_end();
+        let name = rest.get(..end).unwrap_or_default().trim_ascii();
         if name.is_empty() || (bare && !looks_like_symbol(name)) {
             return false;
         }
-        self.tokens.push(name);
+        // Numbers and signs of another thread's block may stand where the name should.
+        if name.iter().any(u8::is_ascii_alphabetic) {
+            self.tokens.push(name);
+        }
         self.at += end;
         true
     }

@@ -278,7 +278,13 @@ impl InstrProfile {
         }
         if !self.traces.is_empty() {
             out.push_str(":temporal_prof_traces\n");
-            for text in &self.traces {
+            for (index, text) in self.traces.iter().enumerate() {
+                match index {
+                    0 => out.push_str("# Num Temporal Profile Traces:\n"),
+                    1 => out.push_str("# Temporal Profile Trace Stream Size:\n"),
+                    weight if weight % 2 == 0 => out.push_str("# Weight:\n"),
+                    _ => {}
+                }
                 line(&mut out, format_args!("{text}"));
             }
             out.push('\n');
@@ -502,7 +508,8 @@ mod tests {
             # Always instrument the function entry block\n:entry_first\n\
             # Always instrument the loop entry blocks\n:instrument_loop_entries\n\
             # Instrument block coverage\n:single_byte_coverage\n\
-            :temporal_prof_traces\n1\n9\n3\nf,g\n\n\
+            :temporal_prof_traces\n# Num Temporal Profile Traces:\n1\n\
+            # Temporal Profile Trace Stream Size:\n9\n# Weight:\n3\nf,g\n\n\
             f\n# Func Hash:\n7\n# Num Counters:\n1\n# Counter Values:\n1\n\
             # Num Bitmap Bytes:\n$2\n# Bitmap Byte Values:\n0x1f\n0x0\n\n\
             # Num Value Kinds:\n1\n# ValueKind = IPVK_VTableTarget:\n2\n# NumValueSites:\n2\n\

@@ -8,10 +8,18 @@ use super::v0;
 use std::borrow::Cow;
 
 /// Splits `prefix;symbol`; a global function has no prefix.
+///
+/// Clang before 17 wrote `prefix:symbol`, which is understood too; an Objective-C method
+/// (`-[View draw:]`) has colons of its own.
 pub fn split(name: &str) -> (Option<&str>, &str) {
-    match name.split_once(';') {
-        Some((prefix, symbol)) => (Some(prefix), symbol),
-        None => (None, name),
+    if let Some((prefix, symbol)) = name.split_once(';') {
+        return (Some(prefix), symbol);
+    }
+    match name.rsplit_once(':') {
+        Some((prefix, symbol)) if !name.starts_with("-[") && !name.starts_with("+[") => {
+            (Some(prefix), symbol)
+        }
+        _ => (None, name),
     }
 }
 
@@ -263,6 +271,14 @@ mod tests {
         );
         assert_eq!(display("_ZN7rocksdb2DB4OpenEv"), "_ZN7rocksdb2DB4OpenEv");
         assert_eq!(display("lz4.c;LZ4_count"), "lz4.c;LZ4_count");
+    }
+
+    #[test]
+    fn prefixes_of_old_and_new_clangs_are_split_off() {
+        assert_eq!(split("lz4.c;f"), (Some("lz4.c"), "f"));
+        assert_eq!(split("C:\\x\\lz4.c:f"), (Some("C:\\x\\lz4.c"), "f"));
+        assert_eq!(split("-[View draw:]"), (None, "-[View draw:]"));
+        assert_eq!(symbol("View.m;-[View draw:]"), "-[View draw:]");
     }
 
     #[test]

@@ -109,6 +109,9 @@ fn add(sum: &mut Record, other: Record) {
 /// is best the larger of 16 (rustc's default) and one more than [`highest_unit`]; beyond 1024 it
 /// is taken as 1024.
 ///
+/// What this can't mend: a generic that only one unit uses is local to it, and global as soon as two
+/// do, so an edit may turn `crate.hash-cgu.9;f` into `f`.
+///
 /// rustc pads the numbers of a crate to one width, so with `units` of 16 a number is listed both as
 /// `7`, for when the crate shrinks, and as `07`: 25 listings.
 pub fn list_under_every_unit(rust: InstrProfile, units: u32) -> InstrProfile {

@@ -152,6 +152,10 @@ const THIN_MIN_FUNCTIONS: u64 = 500;
 const THIN_HOT_BLOCKS: u64 = 500;
 /// Executed functions to one hot block from which on a profile is called thin.
 const THIN_FUNCTIONS_PER_HOT_BLOCK: u64 = 10;
+/// A program with at least this many functions is no toy,
+const LARGE_PROGRAM: u64 = 1_000;
+/// and a training that counted less than this took it well under a millisecond.
+const THIN_TOTAL: u128 = 100_000;
 
 impl Quality {
     /// Measures a profile without alias listings.
@@ -194,10 +198,13 @@ impl Quality {
     /// profiles out: below 500 executed functions the program is small and a few hot loops may be
     /// all it has; with 500 hot blocks or more there is something to optimise for.
     ///
+    /// A run that ended before it executed 500 functions (`--help`) is recognised by its total:
+    /// fewer than 100,000 counts in a program of 1,000 functions or more.
+    ///
     /// It is a hint: a large program that really spends its life in one kernel (a compressor, a
     /// hash) looks the same, so warn, don't fail. A profile with no count at all is thin too.
     pub fn is_thin(&self) -> bool {
-        if self.total == 0 {
+        if self.total == 0 || (self.functions >= LARGE_PROGRAM && self.total < THIN_TOTAL) {
             return true;
         }
         self.functions_executed >= THIN_MIN_FUNCTIONS
@@ -313,6 +320,17 @@ mod tests {
         assert!(!quality(40, 3).is_thin());
         assert!(!quality(1_304, 814).is_thin());
         assert!(!quality(20_000, 600).is_thin());
+    }
+
+    #[test]
+    fn a_large_program_that_only_printed_its_help_is_thin_and_a_small_one_is_not() {
+        let help = |functions| Quality {
+            functions,
+            total: 3_000,
+            ..quality(150, 30)
+        };
+        assert!(help(6_675).is_thin());
+        assert!(!help(200).is_thin());
     }
 
     #[test]
