@@ -1,5 +1,6 @@
 //! Feedback-directed optimisation of Rust programs together with the C and C++ inside them.
 
+pub mod doctor;
 pub mod error;
 pub mod fs;
 pub mod tool;
