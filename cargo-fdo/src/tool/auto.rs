@@ -48,51 +48,28 @@ pub struct Outcome {
 pub fn choose(request: Request<'_>, scratch: &Path) -> Outcome {
     let mut outcome = Outcome::default();
     let wish = |variable| user_choice(&request.env, request.target, &request.rustc.host, variable);
-    let (origin, command) = match wish("CC") {
-        Some((name, command)) => (format!("`{name}` asks for it"), command),
-        // What the `cc` crate falls back to.
-        None => (
-            "it is the `cc` of this machine".to_owned(),
-            vec!["cc".to_owned()],
-        ),
-    };
-    let mut front = command[..launchers(&command)].to_vec();
-    if front.is_empty()
-        && let Some(wrapper) = (request.env)("RUSTC_WRAPPER")
-    {
-        front.extend(launcher_from_rustc_wrapper(&wrapper).map(str::to_owned));
-    }
-    let wanted = wish("CC").is_some();
-    match CCompiler::inspect(&command, scratch) {
-        Err(error) if wanted => {
-            let cc = CCompiler::unusable(&command);
-            outcome.passed_over.push((cc, error.to_string()));
+    let wanted = wish("CC");
+    let front = front(request.env, wanted.as_ref());
+    let own = match wanted {
+        Some((name, command)) => Some((format!("`{name}` asks for it"), command)),
+        // What the `cc` crate falls back to; for another target it has a name of its own.
+        None if request.target == request.rustc.host && request.places.find("cc").is_some() => {
+            let why = "it is the `cc` of this machine".to_owned();
+            Some((why, vec!["cc".to_owned()]))
         }
-        Err(_) => {}
-        Ok(cc) => {
-            let cxx = match (cc.misfit(request.rustc_raw), wish("CXX")) {
-                (Some(misfit), _) => Err(misfit.to_string()),
-                (None, None) => {
-                    with_cxx(&cc, request.rustc_raw, scratch).map_err(|misfit| misfit.to_string())
-                }
-                (None, Some((name, command))) => CCompiler::inspect(&command, scratch)
-                    .map_err(|error| error.to_string())
-                    .and_then(|cxx| {
-                        pair(&cc, cxx, request.rustc_raw)
-                            .map_err(|misfit| format!("the compiler of `{name}`: {misfit}"))
-                    }),
-            };
-            match cxx {
-                Ok(cxx) => {
-                    outcome.choice = Some(Choice {
-                        cc: behind(&front, cc),
-                        cxx: behind(&front, cxx),
-                        why: origin,
-                    });
-                    return outcome;
-                }
-                Err(reason) => outcome.passed_over.push((cc, reason)),
+        None => None,
+    };
+    if let Some((why, command)) = own {
+        match users(request, &command, wish("CXX"), scratch) {
+            Ok((cc, cxx)) => {
+                outcome.choice = Some(Choice {
+                    cc: behind(&front, cc),
+                    cxx: behind(&front, cxx),
+                    why,
+                });
+                return outcome;
             }
+            Err(passed_over) => outcome.passed_over.push(passed_over),
         }
     }
     let llvm_major = request.rustc.llvm_major;
@@ -108,6 +85,47 @@ pub fn choose(request: Request<'_>, scratch: &Path) -> Outcome {
         cxx: behind(&front, cxx),
     });
     outcome
+}
+
+/// The user's own compilers, if they fit.
+fn users(
+    request: Request<'_>,
+    command: &[String],
+    cxx: Option<(String, Vec<String>)>,
+    scratch: &Path,
+) -> Result<(CCompiler, CCompiler), (CCompiler, String)> {
+    let cc = CCompiler::inspect(command, scratch)
+        .map_err(|error| (CCompiler::unusable(command), error.to_string()))?;
+    if let Some(misfit) = cc.misfit(request.rustc_raw) {
+        return Err((cc, misfit.to_string()));
+    }
+    let cxx = match cxx {
+        None => with_cxx(&cc, request.rustc_raw, scratch).map_err(|misfit| misfit.to_string()),
+        Some((name, command)) => CCompiler::inspect(&command, scratch)
+            .map_err(|error| error.to_string())
+            .and_then(|cxx| {
+                pair(&cc, cxx, request.rustc_raw)
+                    .map_err(|misfit| format!("the compiler of `{name}`: {misfit}"))
+            }),
+    };
+    match cxx {
+        Ok(cxx) => Ok((cc, cxx)),
+        Err(reason) => Err((cc, reason)),
+    }
+}
+
+/// The launchers that the C compiler gets in an ordinary build.
+fn front(
+    env: &dyn Fn(&str) -> Option<String>,
+    wanted: Option<&(String, Vec<String>)>,
+) -> Vec<String> {
+    let own = wanted.map_or(&[][..], |(_, command)| &command[..launchers(command)]);
+    if !own.is_empty() {
+        return own.to_vec();
+    }
+    let wrapper = env("RUSTC_WRAPPER");
+    let launcher = wrapper.as_deref().and_then(launcher_from_rustc_wrapper);
+    launcher.map(str::to_owned).into_iter().collect()
 }
 
 /// The compiler with launchers, unless it has its own.
