@@ -1,7 +1,7 @@
 //! `cargo fdo doctor`: which tools of this machine fit together.
 //!
 //! Never a mere list of versions: each compiler makes an object, each llvm-profdata merges a
-//! file, and the tools that a build would use take a [canary](crate::tool::canary) the whole
+//! file, and the tools that a build would use take a [canary] the whole
 //! way. Works outside of a cargo project, and changes nothing.
 
 mod table;
