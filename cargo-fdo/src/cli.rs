@@ -264,7 +264,11 @@ pub struct RunArgs {
     #[allow(missing_docs)]
     pub cargo: CargoArgs,
     /// Arguments for the program
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGS"
+    )]
     pub args: Vec<OsString>,
 }
 

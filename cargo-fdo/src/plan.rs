@@ -142,7 +142,9 @@ impl PhasePlan {
         // Versions begin at the first dash before a digit from which a version parses.
         id.match_indices('-').find_map(|(at, _)| {
             let (name, version) = (&id[..at], &id[at + 1..]);
-            semver::Version::parse(version).ok().map(|_| (name, version))
+            semver::Version::parse(version)
+                .ok()
+                .map(|_| (name, version))
         })
     }
 }
@@ -278,8 +280,7 @@ fn c_order(
     }
     match (phase, slices) {
         (Phase::Instrument, _) => {
-            order.flags =
-                flags::clang_instrument(policy.counters, &inputs.layout.raw_by_hand());
+            order.flags = flags::clang_instrument(policy.counters, &inputs.layout.raw_by_hand());
             order.flags.extend(policy.cflags.iter().cloned());
             order.link_flags = flags::clang_instrument_link(policy.counters);
             order

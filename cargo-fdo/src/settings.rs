@@ -112,9 +112,10 @@ impl Cargo {
                 .iter()
                 .flatten()
                 .map(|target| {
-                    target
-                        .spec_path()
-                        .map_or_else(|| target.triple().to_owned(), |path| path.display().to_string())
+                    target.spec_path().map_or_else(
+                        || target.triple().to_owned(),
+                        |path| path.display().to_string(),
+                    )
                 })
                 .collect()
         };
@@ -231,8 +232,15 @@ impl Settings {
         };
         Ok(Settings {
             c_compiler,
-            profdata: fdo.llvm_profdata.clone().or_else(|| config.profdata.clone()),
-            min_match: share("--min-match", matching.min_match.as_deref(), config.min_match)?,
+            profdata: fdo
+                .llvm_profdata
+                .clone()
+                .or_else(|| config.profdata.clone()),
+            min_match: share(
+                "--min-match",
+                matching.min_match.as_deref(),
+                config.min_match,
+            )?,
             allow_stale: matching.allow_stale,
             max_loss: share("--max-loss", max_loss, config.max_loss)?,
             dry_run: fdo.dry_run,

@@ -12,10 +12,10 @@ use crate::fs;
 use crate::settings::{Cargo, Settings};
 use crate::store::Layout;
 use crate::tool::c_compiler;
+use crate::tool::canary;
 use crate::tool::locate::{Identity, Places};
 use crate::tool::profdata::{self, Profdata};
 use crate::tool::rustc::Rustc;
-use crate::tool::canary;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -75,7 +75,12 @@ impl Toolbox {
             .prefix("tools-")
             .tempdir_in(layout.tmp())
             .map_err(|error| fs::FsError::new("make a directory in", &layout.tmp(), error))?;
-        let toolbox = inspect(rustc, &basis, settings, &places, scratch.path())?;
+        let env = |name: &str| match name {
+            // Ours hides it from the cc crate, which would take its launcher from there.
+            "RUSTC_WRAPPER" => Some(cargo.rustc_wrapper.as_ref()?.display().to_string()),
+            _ => cargo.user_variable(name),
+        };
+        let toolbox = inspect(rustc, &basis, settings, &places, scratch.path(), &env)?;
         let tools = toolbox
             .programs()
             .iter()
@@ -134,6 +139,7 @@ fn inspect(
     settings: &Settings,
     places: &Places,
     scratch: &Path,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Result<Toolbox> {
     let sample = canary::rust_canary(rustc, scratch)?;
     let profdata = profdata::locate(
@@ -148,7 +154,7 @@ fn inspect(
     if let Some(failure) = canary.failure {
         return Err(failure.into());
     }
-    let c = c_tools::find(rustc, basis, settings, places, scratch)?;
+    let c = c_tools::find(rustc, basis, settings, places, scratch, env)?;
     Ok(Toolbox {
         rustc: rustc.clone(),
         profdata,

@@ -166,7 +166,11 @@ pub fn seconds(duration: Duration) -> String {
     } else if seconds < 60.0 {
         format!("{seconds:.1} s")
     } else {
-        format!("{} min {:02} s", duration.as_secs() / 60, duration.as_secs() % 60)
+        format!(
+            "{} min {:02} s",
+            duration.as_secs() / 60,
+            duration.as_secs() % 60
+        )
     }
 }
 

@@ -215,10 +215,7 @@ impl Workspace {
                         .into_owned(),
                 };
                 let salt = format!("{}@{}", package.version, origin).replace(' ', "_");
-                (
-                    package.manifest_dir.to_string_lossy().into_owned(),
-                    salt,
-                )
+                (package.manifest_dir.to_string_lossy().into_owned(), salt)
             })
             .collect()
     }

@@ -155,7 +155,10 @@ pub fn is_profile_flag(family: Family, argument: &str) -> bool {
 /// The variable and value that keep build-time programs from dropping raw profiles where the
 /// build runs: they go into `stray`.
 pub fn stray_profile_file(stray: &Path) -> (&'static str, String) {
-    ("LLVM_PROFILE_FILE", format!("{}/%m_%p.profraw", stray.display()))
+    (
+        "LLVM_PROFILE_FILE",
+        format!("{}/%m_%p.profraw", stray.display()),
+    )
 }
 
 /// The name of the phase's raw profile pattern in `dir`: one file a process and image.

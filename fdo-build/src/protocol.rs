@@ -326,7 +326,9 @@ mod tests {
         let target_dir = Path::new("/t/fdo/instrument");
         let triple = "x86_64-unknown-linux-gnu";
         let unit = |path: &str| is_target_unit(Path::new(path), target_dir, triple);
-        assert!(unit("/t/fdo/instrument/x86_64-unknown-linux-gnu/release/build/a-1/out"));
+        assert!(unit(
+            "/t/fdo/instrument/x86_64-unknown-linux-gnu/release/build/a-1/out"
+        ));
         assert!(!unit("/t/fdo/instrument/release/build/a-1/out"));
     }
 }

@@ -68,11 +68,7 @@ pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
 /// # Errors
 ///
 /// Whatever its stages raise, or the program's failure.
-pub fn run_and(
-    subcommand: &'static str,
-    args: &RunArgs,
-    toolchain: Option<String>,
-) -> Result<()> {
+pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
     let mut selection = session.cargo.selection.clone();
     let build_with = if subcommand == "run" {
@@ -111,7 +107,11 @@ fn optimized(
     let _lock = session.lock()?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let toolbox = session.toolbox()?;
-    if campaign.manifest.slices.contains_key(crate::store::campaign::C) {
+    if campaign
+        .manifest
+        .slices
+        .contains_key(crate::store::campaign::C)
+    {
         session.explain_c_compiler(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);

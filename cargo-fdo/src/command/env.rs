@@ -48,7 +48,10 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
     // What the cargo commands of ours say by arguments.
     let mut set = |name: &str, value: OsString| variables.push((name.to_owned(), Some(value)));
     set("CARGO_TARGET_DIR", plan.target_dir.clone().into());
-    set("CARGO_BUILD_TARGET", session.cargo.target_argument.clone().into());
+    set(
+        "CARGO_BUILD_TARGET",
+        session.cargo.target_argument.clone().into(),
+    );
     let ui = &session.ui;
     match args.format {
         EnvFormat::Sh => {

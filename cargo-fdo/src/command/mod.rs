@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod clean;
+pub mod doctor;
 pub mod env;
 pub mod init;
 mod session;
@@ -20,7 +21,7 @@ use crate::error::Result;
 /// Whatever its stages raise.
 pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
     match cli.command {
-        Command::Doctor(args) => crate::doctor::run(&args),
+        Command::Doctor(args) => doctor::run(&args, toolchain),
         Command::Init(args) => init::run(&args, toolchain),
         Command::Train(args) => train::run(args, toolchain),
         Command::Build(args) => build::run(&args, toolchain),

@@ -158,7 +158,7 @@ impl Session {
 
 /// Cargo and rustc. Inside a cargo subcommand `CARGO` is the toolchain's own cargo, and the
 /// rustc that it uses lies beside it.
-fn programs(
+pub(super) fn programs(
     toolchain: Option<&str>,
     configuration: &cargo_config2::Config,
 ) -> (PathBuf, PathBuf) {

@@ -74,10 +74,18 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         "  hot        {} of {} blocks make up 99 % of the counts{}",
         count(manifest.hot_blocks),
         count(manifest.blocks),
-        if manifest.thin { ": nearly nothing was exercised" } else { "" }
+        if manifest.thin {
+            ": nearly nothing was exercised"
+        } else {
+            ""
+        }
     ));
     for (name, most) in manifest.hottest.iter().take(5) {
-        ui.data(format_args!("  {:>10} {}", count(*most), names::display(name)));
+        ui.data(format_args!(
+            "  {:>10} {}",
+            count(*most),
+            names::display(name)
+        ));
     }
     match &last_use {
         Some(used) => report::usage(ui, used, true),

@@ -175,7 +175,13 @@ fn instrument(
         .filter(|(_, policy)| policy.counters == Counters::Frontend)
         .map(|(name, _)| name.clone())
         .collect();
-    let done = instrument::run(plan, commands, &session.cargo, &session.workspace, &frontend)?;
+    let done = instrument::run(
+        plan,
+        commands,
+        &session.cargo,
+        &session.workspace,
+        &frontend,
+    )?;
     report::census(&session.ui, &done.census, toolbox);
     Ok(done)
 }
@@ -266,7 +272,10 @@ fn measure_slowdown(
     jobs: &[Job],
     entries: &mut [WorkloadEntry],
 ) {
-    let memory = session.layout.state(Phase::Instrument).join("build-seconds");
+    let memory = session
+        .layout
+        .state(Phase::Instrument)
+        .join("build-seconds");
     if !instrumented.built.all_fresh() {
         let seconds = instrumented.built.duration.as_secs_f64();
         let _ = fs::write_atomic(&memory, seconds.to_string().as_bytes());
@@ -300,7 +309,9 @@ fn plain_runs(
     let plan = session.plan(Phase::Baseline, toolbox, None);
     fs::create_dir(&session.layout.stray(Phase::Baseline))?;
     prepare_keys(session, &plan)?;
-    session.ui.status("Building", "without counters, to compare");
+    session
+        .ui
+        .status("Building", "without counters, to compare");
     let mut built = build::Built::default();
     for command in build_commands(jobs, session) {
         let call = plan

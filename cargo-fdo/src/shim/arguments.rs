@@ -1,7 +1,7 @@
 //! What a rustc command line is about.
 
 use super::starts_with;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The parts of a rustc call that decide what the shim does.
@@ -145,14 +145,6 @@ pub(super) fn expand_argument_files(args: Vec<OsString>) -> Vec<OsString> {
         }
     }
     out
-}
-
-/// Whether an argument is a given compiler's file name (as `RUSTC_WORKSPACE_WRAPPER` puts its
-/// own before it).
-pub(super) fn is_file_named(argument: &OsStr, name: &str) -> bool {
-    std::path::Path::new(argument)
-        .file_stem()
-        .is_some_and(|stem| stem == name)
 }
 
 #[cfg(test)]

@@ -68,7 +68,11 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
             std::env::var("CARGO_PKG_NAME").unwrap_or_default(),
         ));
     }
-    let treatment = if call.sources.iter().any(|source| is_excluded(&order, source)) {
+    let treatment = if call
+        .sources
+        .iter()
+        .any(|source| is_excluded(&order, source))
+    {
         Treatment::Excluded
     } else {
         Treatment::Profiled
@@ -254,7 +258,9 @@ mod tests {
     #[test]
     fn our_flags_from_the_build_script_do_not_come_twice() {
         let mut order = Order::nothing(Family::Clang);
-        order.flags = ["-fprofile-instr-use=/s", "-mllvm", "-a=1"].map(String::from).into();
+        order.flags = ["-fprofile-instr-use=/s", "-mllvm", "-a=1"]
+            .map(String::from)
+            .into();
         let args = words("-mllvm -b=2 -fprofile-instr-use=/s -mllvm -a=1 -c a.c");
         let (kept, removed) = without_profile_flags(&args, &order);
         assert_eq!(kept, words("-mllvm -b=2 -c a.c"));

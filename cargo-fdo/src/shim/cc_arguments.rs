@@ -30,17 +30,64 @@ pub(super) struct Call {
 
 /// Options whose value is the next argument.
 const WITH_VALUE: &[&str] = &[
-    "-I", "-isystem", "-iquote", "-idirafter", "-iprefix", "-iwithprefix", "-isysroot",
-    "--sysroot", "-D", "-U", "-include", "-imacros", "-MT", "-MQ", "-Xclang", "-mllvm", "-target",
-    "-arch", "-L", "-l", "-framework", "-Xlinker", "-Xassembler", "-Xpreprocessor", "-T", "-u",
-    "-z", "-e", "-G", "-A", "-B", "-specs", "--param", "-dumpbase", "-dumpdir", "-aux-info",
-    "-gcc-toolchain", "-Xarch_host", "-Xarch_device",
+    "-I",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-iprefix",
+    "-iwithprefix",
+    "-isysroot",
+    "--sysroot",
+    "-D",
+    "-U",
+    "-include",
+    "-imacros",
+    "-MT",
+    "-MQ",
+    "-Xclang",
+    "-mllvm",
+    "-target",
+    "-arch",
+    "-L",
+    "-l",
+    "-framework",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "-T",
+    "-u",
+    "-z",
+    "-e",
+    "-G",
+    "-A",
+    "-B",
+    "-specs",
+    "--param",
+    "-dumpbase",
+    "-dumpdir",
+    "-aux-info",
+    "-gcc-toolchain",
+    "-Xarch_host",
+    "-Xarch_device",
 ];
 
 /// Options that make a call a question.
 const QUESTIONS: &[&str] = &[
-    "-E", "-M", "-MM", "-fsyntax-only", "-###", "--version", "-version", "--help", "-V",
-    "-qversion", "-?", "-dumpversion", "-dumpmachine", "-dumpspecs", "-dumpfullversion",
+    "-E",
+    "-M",
+    "-MM",
+    "-fsyntax-only",
+    "-###",
+    "--version",
+    "-version",
+    "--help",
+    "-V",
+    "-qversion",
+    "-?",
+    "-dumpversion",
+    "-dumpmachine",
+    "-dumpspecs",
+    "-dumpfullversion",
 ];
 
 impl Call {
@@ -66,7 +113,11 @@ impl Call {
                 "-MD" | "-MMD" => writes_deps = true,
                 "-x" => language = rest.next().map(|value| value.into_owned()),
                 "-shared" | "-r" | "-dynamiclib" | "-bundle" => call.is_program = false,
-                option if QUESTIONS.contains(&option) || option.starts_with("-print-") || option.starts_with("--print-") => {
+                option
+                    if QUESTIONS.contains(&option)
+                        || option.starts_with("-print-")
+                        || option.starts_with("--print-") =>
+                {
                     asks = true;
                 }
                 option if WITH_VALUE.contains(&option) => {
@@ -100,7 +151,10 @@ impl Call {
             Action::Link
         };
         if writes_deps && call.depfile.is_none() {
-            call.depfile = call.output.as_ref().map(|output| output.with_extension("d"));
+            call.depfile = call
+                .output
+                .as_ref()
+                .map(|output| output.with_extension("d"));
         }
         call
     }
@@ -121,7 +175,9 @@ impl Call {
 fn is_source(input: &str, language: Option<&str>) -> bool {
     match language {
         None | Some("none") => matches!(
-            Path::new(input).extension().and_then(|ending| ending.to_str()),
+            Path::new(input)
+                .extension()
+                .and_then(|ending| ending.to_str()),
             Some("c" | "i" | "cc" | "cp" | "cxx" | "cpp" | "CPP" | "c++" | "C" | "ii" | "m" | "mm")
         ),
         Some("c" | "c++" | "cpp-output" | "c++-cpp-output" | "objective-c" | "objective-c++") => {
@@ -182,7 +238,12 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Call {
-        Call::parse(&line.split_whitespace().map(OsString::from).collect::<Vec<_>>())
+        Call::parse(
+            &line
+                .split_whitespace()
+                .map(OsString::from)
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -203,9 +264,18 @@ mod tests {
     #[test]
     fn questions_and_probes_pass_through() {
         for line in [
-            "--version", "-E x.c", "-dumpmachine", "-print-search-dirs", "-", "",
-            "-c x.s -o x.o", "-c /o/flag_check.c -o /o/flag_check", "-o conftest conftest.c",
-            "-x assembler-with-cpp -c x.S", "-M x.c", "-c /b/CMakeFiles/CMakeScratch/TryCompile-1/t.c -o t.o",
+            "--version",
+            "-E x.c",
+            "-dumpmachine",
+            "-print-search-dirs",
+            "-",
+            "",
+            "-c x.s -o x.o",
+            "-c /o/flag_check.c -o /o/flag_check",
+            "-o conftest conftest.c",
+            "-x assembler-with-cpp -c x.S",
+            "-M x.c",
+            "-c /b/CMakeFiles/CMakeScratch/TryCompile-1/t.c -o t.o",
         ] {
             assert_eq!(parse(line).action, Action::PassThrough, "{line}");
         }

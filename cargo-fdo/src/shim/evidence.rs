@@ -71,7 +71,10 @@ impl CObject {
     /// Writes the evidence of this object, over that of its last compilation.
     pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
         let digest = Sha256::digest(self.output.as_os_str().as_encoded_bytes());
-        let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let name: String = digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         save(
             &protocol::evidence_dir(state, package, Language::C),
             &name,
@@ -86,7 +89,8 @@ pub fn words(text: &str) -> Evidence {
 }
 
 fn save(dir: &Path, name: &str, value: &impl Serialize) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("can't write evidence into `{}`: {error}", dir.display());
+    let fail =
+        |error: std::io::Error| format!("can't write evidence into `{}`: {error}", dir.display());
     std::fs::create_dir_all(dir).map_err(fail)?;
     let text = serde_json::to_vec(value).map_err(|error| fail(error.into()))?;
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;

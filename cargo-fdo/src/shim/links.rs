@@ -96,10 +96,9 @@ fn bases() -> Vec<PathBuf> {
         bases.push(home.join(".cache"));
     }
     #[cfg(unix)]
-    bases.push(std::env::temp_dir().join(format!(
-        "cargo-fdo-{}",
-        rustix::process::getuid().as_raw()
-    )));
+    bases.push(
+        std::env::temp_dir().join(format!("cargo-fdo-{}", rustix::process::getuid().as_raw())),
+    );
     bases
 }
 
@@ -120,9 +119,7 @@ fn short_hash(exe: &Path) -> String {
 
 fn make(dir: &Path, exe: &Path) -> io::Result<()> {
     std::fs::create_dir_all(dir)?;
-    for name in [
-        RUSTC_LINK, "clang", "clang++", "gcc", "g++", "cc", "c++",
-    ] {
+    for name in [RUSTC_LINK, "clang", "clang++", "gcc", "g++", "cc", "c++"] {
         let link = dir.join(name);
         if std::fs::read_link(&link).is_ok_and(|target| target == exe) {
             continue;

@@ -140,7 +140,5 @@ fn command(words: &[String]) -> Option<Command> {
 }
 
 fn starts_with(argument: &OsStr, prefix: &str) -> bool {
-    argument
-        .as_encoded_bytes()
-        .starts_with(prefix.as_bytes())
+    argument.as_encoded_bytes().starts_with(prefix.as_bytes())
 }

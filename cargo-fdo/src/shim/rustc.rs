@@ -211,7 +211,9 @@ fn watch(unit: &Unit, key: &Path) -> Result<(), String> {
 /// Adds a dependency to the first rule, the only one that cargo reads.
 fn with_dependency(dep_info: &str, dependency: &str) -> Option<String> {
     let colon = dep_info.find(": ")?;
-    let end = dep_info[colon..].find('\n').map_or(dep_info.len(), |at| colon + at);
+    let end = dep_info[colon..]
+        .find('\n')
+        .map_or(dep_info.len(), |at| colon + at);
     let escaped = dependency.replace(' ', "\\ ");
     Some(format!(
         "{} {escaped}{}",

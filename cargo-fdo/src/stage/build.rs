@@ -102,9 +102,8 @@ impl Built {
     pub fn programs(&self) -> impl Iterator<Item = (&Artifact, &PathBuf)> {
         self.artifacts.iter().filter_map(|artifact| {
             let executable = artifact.executable.as_ref()?;
-            (!artifact.is_test
-                && matches!(artifact.kind, TargetKind::Bin | TargetKind::Example))
-            .then_some((artifact, executable))
+            (!artifact.is_test && matches!(artifact.kind, TargetKind::Bin | TargetKind::Example))
+                .then_some((artifact, executable))
         })
     }
 
@@ -112,9 +111,7 @@ impl Built {
     pub fn libraries(&self) -> impl Iterator<Item = &PathBuf> {
         self.artifacts
             .iter()
-            .filter(|artifact| {
-                matches!(artifact.kind, TargetKind::CDyLib | TargetKind::StaticLib)
-            })
+            .filter(|artifact| matches!(artifact.kind, TargetKind::CDyLib | TargetKind::StaticLib))
             .flat_map(|artifact| &artifact.files)
     }
 
@@ -139,11 +136,7 @@ impl Built {
 /// # Errors
 ///
 /// [`BuildError`]
-pub fn run(
-    call: Invocation,
-    phase: &str,
-    user_format: Option<&str>,
-) -> Result<Built, BuildError> {
+pub fn run(call: Invocation, phase: &str, user_format: Option<&str>) -> Result<Built, BuildError> {
     let wants_json = user_format.is_some_and(|format| format.starts_with("json"));
     let format = match user_format {
         Some(format) if wants_json => format,
@@ -202,9 +195,7 @@ pub fn run(
             _ => {}
         }
     }
-    let status = child
-        .wait()
-        .map_err(|source| call.start_error(source))?;
+    let status = child.wait().map_err(|source| call.start_error(source))?;
     built.duration = start.elapsed();
     if !status.success() {
         return Err(BuildError::Failed {

@@ -37,7 +37,11 @@ impl Row {
 }
 
 /// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it.
-pub fn objects(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, Vec<CObject>> {
+pub fn objects(
+    state: &Path,
+    built: &Built,
+    workspace: &Workspace,
+) -> BTreeMap<String, Vec<CObject>> {
     let mut by_package: BTreeMap<String, Vec<CObject>> = BTreeMap::new();
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
@@ -114,7 +118,10 @@ fn row(package: &str, objects: &[CObject]) -> Row {
             .filter(|object| !object.counted.is_empty() || !has_functions(&object.output))
             .count(),
         excluded: objects.iter().filter(has(Treatment::Excluded)).count(),
-        compilers: objects.iter().map(|object| object.compiler.clone()).collect(),
+        compilers: objects
+            .iter()
+            .map(|object| object.compiler.clone())
+            .collect(),
         unseen: 0,
         removed_flags: objects
             .iter()

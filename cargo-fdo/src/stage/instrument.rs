@@ -22,7 +22,9 @@ pub enum InstrumentError {
     #[error("`{}` was built for training but has no counters", .0.display())]
     NoCounters(PathBuf),
     /// A package with counters of the front end is linked into a program with Rust's.
-    #[error("package `{package}` has `counters = \"frontend\"` but its static library is linked into Rust programs")]
+    #[error(
+        "package `{package}` has `counters = \"frontend\"` but its static library is linked into Rust programs"
+    )]
     FrontendInRust {
         /// Which.
         package: String,
@@ -116,8 +118,8 @@ pub fn run(
     let mut programs = 0;
     for executable in built.executables() {
         programs += 1;
-        let bytes = std::fs::read(executable)
-            .map_err(|error| FsError::new("read", executable, error))?;
+        let bytes =
+            std::fs::read(executable).map_err(|error| FsError::new("read", executable, error))?;
         if !object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters) {
             return Err(InstrumentError::NoCounters(executable.clone()));
         }

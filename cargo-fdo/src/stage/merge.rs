@@ -236,8 +236,7 @@ fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
         let mut counted = false;
         let mut readable = false;
         for file in &workload.files {
-            let bytes =
-                std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
+            let bytes = std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
             match raw::read(&bytes) {
                 Ok(profiles) => {
                     readable = true;

@@ -175,7 +175,11 @@ impl Use {
 
     /// The share of one language.
     pub fn language(&self, language: Lang) -> Share {
-        self.used.languages.get(&language).copied().unwrap_or_default()
+        self.used
+            .languages
+            .get(&language)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -196,7 +200,8 @@ pub fn run(
     if let Some(clean) = before {
         clean.run()?;
     }
-    plan.orders.write_keys(&plan.state, &plan.packages, with_c)?;
+    plan.orders
+        .write_keys(&plan.state, &plan.packages, with_c)?;
     let built = build::run(call, plan.phase.name(), cargo.message_format.as_deref())?;
     let with_c = keys::packages_with_c(&plan.state)?;
     plan.orders

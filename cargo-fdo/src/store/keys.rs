@@ -98,7 +98,10 @@ impl Orders {
         with_c: &BTreeSet<String>,
     ) -> Result<Vec<String>, FsError> {
         let mut outdated = Vec::new();
-        for package in packages.iter().filter(|package| with_c.contains(&package.id)) {
+        for package in packages
+            .iter()
+            .filter(|package| with_c.contains(&package.id))
+        {
             let path = protocol::key_file(state, &package.id, Language::C);
             let new = self.key(&package.id, Language::C, true);
             if fs::read_if_there(&path)?.is_some_and(|old| old != new) {
@@ -144,7 +147,10 @@ impl Orders {
         packages: &[KeyedPackage],
         with_c: &BTreeSet<String>,
     ) -> Result<(), FsError> {
-        for package in packages.iter().filter(|package| with_c.contains(&package.id)) {
+        for package in packages
+            .iter()
+            .filter(|package| with_c.contains(&package.id))
+        {
             let path = protocol::key_file(state, &package.id, Language::C);
             let new = self.key(&package.id, Language::C, true);
             if fs::read_if_there(&path)?.as_deref() == Some(NO_C) {
@@ -205,25 +211,35 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let packages = [package("sqlite-1"), package("serde-1")];
         let with_c = BTreeSet::from(["sqlite-1".to_owned()]);
-        orders("a").write_keys(dir.path(), &packages, &with_c).unwrap();
-        let read = |id| {
-            std::fs::read_to_string(protocol::key_file(dir.path(), id, Language::C)).unwrap()
-        };
+        orders("a")
+            .write_keys(dir.path(), &packages, &with_c)
+            .unwrap();
+        let read =
+            |id| std::fs::read_to_string(protocol::key_file(dir.path(), id, Language::C)).unwrap();
         let (sqlite, serde) = (read("sqlite-1"), read("serde-1"));
 
         let new = orders("b");
-        assert_eq!(new.outdated_c(dir.path(), &packages, &with_c).unwrap(), ["sqlite-1"]);
+        assert_eq!(
+            new.outdated_c(dir.path(), &packages, &with_c).unwrap(),
+            ["sqlite-1"]
+        );
         new.write_keys(dir.path(), &packages, &with_c).unwrap();
         assert_ne!(read("sqlite-1"), sqlite);
         assert_eq!(read("serde-1"), serde);
-        assert!(new.outdated_c(dir.path(), &packages, &with_c).unwrap().is_empty());
+        assert!(
+            new.outdated_c(dir.path(), &packages, &with_c)
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
     fn a_key_settled_after_the_build_keeps_its_time() {
         let dir = tempfile::tempdir().unwrap();
         let packages = [package("sqlite-1")];
-        orders("a").write_keys(dir.path(), &packages, &BTreeSet::new()).unwrap();
+        orders("a")
+            .write_keys(dir.path(), &packages, &BTreeSet::new())
+            .unwrap();
         let path = protocol::key_file(dir.path(), "sqlite-1", Language::C);
         let old = SystemTime::now() - Duration::from_secs(1000);
         std::fs::File::options()
@@ -234,9 +250,16 @@ mod tests {
             .unwrap();
 
         let with_c = BTreeSet::from(["sqlite-1".to_owned()]);
-        orders("a").settle_keys(dir.path(), &packages, &with_c).unwrap();
+        orders("a")
+            .settle_keys(dir.path(), &packages, &with_c)
+            .unwrap();
         let age = std::fs::metadata(&path).unwrap().modified().unwrap();
         assert!(age.duration_since(old).unwrap_or_default() < Duration::from_secs(1));
-        assert!(orders("a").outdated_c(dir.path(), &packages, &with_c).unwrap().is_empty());
+        assert!(
+            orders("a")
+                .outdated_c(dir.path(), &packages, &with_c)
+                .unwrap()
+                .is_empty()
+        );
     }
 }

@@ -106,11 +106,13 @@ impl Layout {
 
     /// What was found out about the tools.
     pub fn toolbox(&self) -> PathBuf {
-        self.versioned().join(format!("toolbox{}.json", self.suffix))
+        self.versioned()
+            .join(format!("toolbox{}.json", self.suffix))
     }
 
     /// The object that saves counters on a signal, made by a given rustc.
     pub fn signal_object(&self, rustc: &str) -> PathBuf {
-        self.versioned().join(format!("signals-{rustc}{}.o", self.suffix))
+        self.versioned()
+            .join(format!("signals-{rustc}{}.o", self.suffix))
     }
 }

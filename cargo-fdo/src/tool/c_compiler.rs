@@ -90,7 +90,7 @@ pub enum Misfit {
     },
     /// It has no profile runtime, so a build that links with it fails.
     NoRuntime,
-    /// There is no C++ compiler of the same version beside it.
+    /// There is no C++ compiler of the same version.
     NoCxx,
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Misfit {
                  a program linked from both would crash"
             ),
             Misfit::NoRuntime => f.write_str("its profile runtime (libclang-rt) is missing"),
-            Misfit::NoCxx => f.write_str("there is no `clang++` of its version beside it"),
+            Misfit::NoCxx => f.write_str("there is no C++ compiler of its version beside it"),
         }
     }
 }
@@ -170,6 +170,19 @@ impl CCompiler {
             .probe()?;
         compiler.runtime = linked.status.success();
         Ok(compiler)
+    }
+
+    /// A compiler that could not be asked.
+    pub fn unusable(command: &[String]) -> CCompiler {
+        CCompiler {
+            command: command.to_vec(),
+            family: Family::Unknown,
+            version_line: String::new(),
+            major: 0,
+            target: None,
+            raw_version: None,
+            runtime: false,
+        }
     }
 
     /// The compiler without launchers.
@@ -314,8 +327,14 @@ pub fn fitting_clang(rustc_raw: u64, llvm_major: u32, places: &Places, scratch: 
     let mut search = Search::default();
     let mut second_best = None;
     for candidate in clang_candidates(llvm_major, places) {
-        let Ok(cc) = CCompiler::inspect(&[candidate.display().to_string()], scratch) else {
-            continue;
+        let command = [candidate.display().to_string()];
+        let cc = match CCompiler::inspect(&command, scratch) {
+            Ok(cc) => cc,
+            Err(error) => {
+                let rejected = (CCompiler::unusable(&command), error.to_string());
+                search.rejected.push(rejected);
+                continue;
+            }
         };
         match with_cxx(&cc, rustc_raw, scratch) {
             Ok(cxx) if cc.major == llvm_major => {
@@ -360,6 +379,15 @@ pub fn with_cxx(cc: &CCompiler, rustc_raw: u64, scratch: &Path) -> Result<CCompi
     }
     let command = cxx_command(&cc.command).ok_or(Misfit::NoCxx)?;
     let cxx = CCompiler::inspect(&command, scratch).map_err(|_| Misfit::NoCxx)?;
+    pair(cc, cxx, rustc_raw)
+}
+
+/// A C++ compiler, if it goes with that C compiler: they share the profile.
+///
+/// # Errors
+///
+/// Why it does not.
+pub fn pair(cc: &CCompiler, cxx: CCompiler, rustc_raw: u64) -> Result<CCompiler, Misfit> {
     match cxx.misfit(rustc_raw) {
         Some(misfit) => Err(misfit),
         None if cxx.major != cc.major => Err(Misfit::NoCxx),
@@ -367,18 +395,18 @@ pub fn with_cxx(cc: &CCompiler, rustc_raw: u64, scratch: &Path) -> Result<CCompi
     }
 }
 
-/// The command with `clang++-22` for `clang-22`, launchers and arguments kept.
+/// The command with `clang++-22` for `clang-22` or `c++` for `cc`, launchers and arguments kept.
 pub(crate) fn cxx_command(command: &[String]) -> Option<Vec<String>> {
     let at = launchers(command);
     let program = Path::new(command.get(at)?);
     let name = program.file_name()?.to_str()?;
     // The last one: a cross compiler is called `aarch64-linux-gnu-clang`.
-    let (before, after) = name.rsplit_once("clang")?;
+    let cxx_name = match name.rsplit_once("clang") {
+        Some((before, after)) => format!("{before}clang++{after}"),
+        None => format!("{}c++", name.strip_suffix("cc")?),
+    };
     let mut cxx = command.to_vec();
-    cxx[at] = program
-        .with_file_name(format!("{before}clang++{after}"))
-        .to_str()?
-        .to_owned();
+    cxx[at] = program.with_file_name(cxx_name).to_str()?.to_owned();
     Some(cxx)
 }
 
@@ -504,7 +532,8 @@ mod tests {
             cxx_command(&strings(&["/clang/bin/clang"])),
             Some(strings(&["/clang/bin/clang++"]))
         );
-        assert_eq!(cxx_command(&strings(&["cc"])), None);
+        assert_eq!(cxx_command(&strings(&["cc"])), Some(strings(&["c++"])));
+        assert_eq!(cxx_command(&strings(&["tcl"])), None);
     }
 
     #[test]

@@ -260,7 +260,7 @@ fn instrument_rust(
     scratch::write(&source, text)?;
     let mut call = rust_call(rustc, "bin")
         .args(flags::rustc_instrument(dir))
-        .arg(emit("link", program))
+        .args(emit("link", program))
         .arg(&source);
     if let Some(object) = object {
         let mut arg = std::ffi::OsString::from("-Clink-arg=");
@@ -373,7 +373,7 @@ fn use_rust(rustc: &Rustc, slice: &Path, dir: &Path) -> Result<bool, Problem> {
     applied("rustc", "fdo_canary_rust", |verify| {
         rust_call(rustc, "bin")
             .args(flags::rustc_optimize(slice, PINS, verify))
-            .arg(emit("obj", &dir.join("use_rust.o")))
+            .args(emit("obj", &dir.join("use_rust.o")))
             .arg(&source)
     })
 }

@@ -66,9 +66,9 @@ impl Diagnose for ToolError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            ToolError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Some("`cargo fdo doctor` lists the tools that are missing and their packages".into())
-            }
+            ToolError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
+                "`cargo fdo doctor` lists the tools that are missing and their packages".into(),
+            ),
             _ => None,
         }
     }
@@ -194,7 +194,11 @@ impl fmt::Display for Invocation {
         if let Some(dir) = &self.cwd {
             write!(f, "cd {} && ", quote(dir.as_os_str()))?;
         }
-        let unset: Vec<_> = self.env.iter().filter(|(_, value)| value.is_none()).collect();
+        let unset: Vec<_> = self
+            .env
+            .iter()
+            .filter(|(_, value)| value.is_none())
+            .collect();
         if !unset.is_empty() {
             f.write_str("env ")?;
             for (name, _) in &unset {

@@ -1,5 +1,6 @@
 //! External tools: one file each, with its argument knowledge and its output, nothing else.
 
+pub mod auto;
 pub mod c_compiler;
 pub mod canary;
 #[cfg(all(test, unix))]
@@ -9,7 +10,7 @@ pub mod locate;
 pub mod profdata;
 pub mod raw_version;
 #[cfg(test)]
-mod real_tools;
+pub(crate) mod real_tools;
 pub mod rustc;
 mod scratch;
 pub mod signals;

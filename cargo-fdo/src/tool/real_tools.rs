@@ -20,7 +20,8 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
     found
 }
 
-fn skip(why: &str) {
+/// Says that a test is skipped, where it may be.
+pub(crate) fn skip(why: &str) {
     assert!(
         std::env::var("FDO_TESTS_NO_SKIP").as_deref() != Ok("1"),
         "nothing may be skipped here: {why}"
@@ -109,6 +110,17 @@ fn a_canary_of_rust_alone_lives() {
     let canary = finish_rust_canary(&rustc, &sample, &profdata, dir.path());
     assert_eq!(canary.failure, None);
     assert!(canary.verify);
+}
+
+#[test]
+fn canaries_at_the_same_time_do_not_mix() {
+    let (rustc, dir) = rustc();
+    std::thread::scope(|scope| {
+        for n in 0..4 {
+            let (rustc, scratch) = (&rustc, dir.path().join(n.to_string()));
+            scope.spawn(move || rust_canary(rustc, &scratch).unwrap());
+        }
+    });
 }
 
 #[test]

@@ -168,7 +168,7 @@ pub fn rustc_raw_version(rustc: &Rustc, scratch: &Path) -> Result<u64, Error> {
         .args(["--crate-name=probe", "--crate-type=lib", "--edition=2021"])
         .arg("-Ccodegen-units=1")
         .arg(format!("-Cprofile-generate={}", dir.path().display()))
-        .arg(emit("obj", &object))
+        .args(emit("obj", &object))
         .arg(&source);
     run_compiler(rustc, &call)?;
     let version = raw_version::read(&object).map_err(|source| Error::Object {
@@ -186,7 +186,11 @@ pub(crate) fn run_compiler(rustc: &Rustc, call: &Invocation) -> Result<(), Error
     if output.status.success() {
         return Ok(());
     }
-    if output.stderr.contains("profiler_builtins") {
+    // Not the name alone: a failed link shows a command with the library in it.
+    if output
+        .stderr
+        .contains("can't find crate for `profiler_builtins`")
+    {
         return Err(Error::NoProfiler {
             program: rustc.program.clone(),
         });
@@ -194,11 +198,13 @@ pub(crate) fn run_compiler(rustc: &Rustc, call: &Invocation) -> Result<(), Error
     Err(call.failed(output.status, &output.stderr).into())
 }
 
-/// The argument that makes rustc write one kind of output into one file.
-pub(crate) fn emit(kind: &str, path: &Path) -> std::ffi::OsString {
-    let mut arg = std::ffi::OsString::from(format!("--emit={kind}="));
-    arg.push(path);
-    arg
+/// The arguments that make rustc write one kind of output into one file.
+///
+/// By `-o`, which puts intermediate objects beside the output. `--emit=KIND=PATH` leaves them
+/// where rustc runs: in the user's directory, where two probes at a time would mix theirs.
+/// (Running elsewhere is no way out: rustup chooses the toolchain by the directory.)
+pub(crate) fn emit(kind: &str, path: &Path) -> [std::ffi::OsString; 3] {
+    [format!("--emit={kind}").into(), "-o".into(), path.into()]
 }
 
 #[cfg(test)]

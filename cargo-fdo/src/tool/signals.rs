@@ -102,7 +102,7 @@ fn compile(rustc: &Rustc, target: &str, source: &Path, object: &Path) -> Invocat
         // A program without Rust has no helpers for these.
         call = call.arg("-Ctarget-feature=-outline-atomics");
     }
-    call.arg(super::rustc::emit("obj", object)).arg(source)
+    call.args(super::rustc::emit("obj", object)).arg(source)
 }
 
 #[cfg(test)]

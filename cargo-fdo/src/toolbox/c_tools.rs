@@ -4,6 +4,7 @@ use super::Basis;
 use crate::config::CCompilerChoice;
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::settings::Settings;
+use crate::tool::auto;
 use crate::tool::c_compiler::{self, CCompiler, family_name};
 use crate::tool::locate::Places;
 use crate::tool::profdata::{self, Profdata};
@@ -67,7 +68,7 @@ pub enum Origin {
 /// The C compiler that the user named for profiling can't be.
 #[derive(Debug, thiserror::Error)]
 #[error("the C compiler `{program}` can't be profiled together with rustc: {reason}")]
-pub struct UnfitCompiler {
+pub(super) struct UnfitCompiler {
     program: String,
     reason: String,
     llvm_major: u32,
@@ -92,6 +93,7 @@ struct Search<'a> {
     raw: u64,
     places: &'a Places,
     scratch: &'a Path,
+    env: &'a (dyn Fn(&str) -> Option<String> + Sync),
 }
 
 pub(super) fn find(
@@ -100,12 +102,14 @@ pub(super) fn find(
     settings: &Settings,
     places: &Places,
     scratch: &Path,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
 ) -> Result<CTools> {
     let search = Search {
         rustc,
         raw: rustc::rustc_raw_version(rustc, scratch)?,
         places,
         scratch,
+        env,
     };
     match (&settings.c_compiler, &basis.user_cc, &basis.user_cxx) {
         (CCompilerChoice::Program(program), ..) => search.named(program),
@@ -158,9 +162,8 @@ fn packages(llvm_major: u32) -> String {
 impl Search<'_> {
     /// The user's compilers as they are; profiled if they fit.
     fn kept(&self, cc: &[String], cxx: &[String], origin: Origin) -> Result<CTools> {
-        let inspected = CCompiler::inspect(cc, self.scratch).and_then(|found_cc| {
-            Ok((found_cc, CCompiler::inspect(cxx, self.scratch)?))
-        });
+        let inspected = CCompiler::inspect(cc, self.scratch)
+            .and_then(|found_cc| Ok((found_cc, CCompiler::inspect(cxx, self.scratch)?)));
         let remedy = match &origin {
             Origin::Variable(name) => format!(
                 "{} and unset {name}, or set it to that clang",
@@ -217,7 +220,8 @@ impl Search<'_> {
             llvm_major: self.rustc.llvm_major,
         };
         let cc = vec![program.display().to_string()];
-        let found = CCompiler::inspect(&cc, self.scratch).map_err(|error| unfit(error.to_string()))?;
+        let found =
+            CCompiler::inspect(&cc, self.scratch).map_err(|error| unfit(error.to_string()))?;
         let cxx = c_compiler::with_cxx(&found, self.raw, self.scratch)
             .map_err(|misfit| unfit(misfit.to_string()))?;
         self.pair(found, cxx, Origin::Setting)
@@ -225,27 +229,29 @@ impl Search<'_> {
 
     /// The default where it fits, else the best clang that does.
     fn automatic(&self) -> Result<CTools> {
-        let (cc, cxx) = defaults();
-        let default = self.kept(&cc, &cxx, Origin::Default)?;
-        if default.verdict == Verdict::Fits {
-            return Ok(default);
-        }
-        let search = c_compiler::fitting_clang(
-            self.raw,
-            self.rustc.llvm_major,
-            self.places,
-            self.scratch,
-        );
-        match search.found {
-            Some((cc, cxx)) => {
-                let instead_of = if default.version.is_empty() {
-                    "cc, which does not run".to_owned()
-                } else {
-                    default.version
-                };
-                self.pair(cc, cxx, Origin::Auto { instead_of })
+        let request = auto::Request {
+            env: self.env,
+            target: &self.rustc.host,
+            rustc: self.rustc,
+            rustc_raw: self.raw,
+            places: self.places,
+        };
+        let outcome = auto::choose(request, self.scratch);
+        let instead_of = outcome
+            .passed_over
+            .first()
+            .map(|(default, _)| default.version_line.clone())
+            .filter(|version| !version.is_empty())
+            .unwrap_or_else(|| "`cc`, which does not run".to_owned());
+        match outcome.choice {
+            Some(choice) if outcome.passed_over.is_empty() => {
+                self.pair(choice.cc, choice.cxx, Origin::Default)
             }
-            None => Ok(default),
+            Some(choice) => self.pair(choice.cc, choice.cxx, Origin::Auto { instead_of }),
+            None => {
+                let (cc, cxx) = defaults();
+                self.kept(&cc, &cxx, Origin::Default)
+            }
         }
     }
 
@@ -262,7 +268,10 @@ impl Search<'_> {
     }
 
     /// The llvm-profdata of a clang whose LLVM is not rustc's.
-    fn own_profdata(&self, cc: &CCompiler) -> std::result::Result<Option<Profdata>, profdata::Error> {
+    fn own_profdata(
+        &self,
+        cc: &CCompiler,
+    ) -> std::result::Result<Option<Profdata>, profdata::Error> {
         if cc.major == self.rustc.llvm_major {
             return Ok(None);
         }
