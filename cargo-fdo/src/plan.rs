@@ -177,7 +177,7 @@ fn environment(phase: Phase, inputs: Inputs<'_>) -> Vec<(String, Option<OsString
     set(name, value.into());
 
     if !toolbox.c.cc.is_empty() {
-        let family = Family::from(toolbox.c.family);
+        let family = toolbox.c.family;
         let (cc, cxx) = (links.cc(family), links.cxx(family));
         set(protocol::ENV_CC, cc.clone().into());
         set(protocol::ENV_CXX, cxx.clone().into());
@@ -270,7 +270,7 @@ fn c_order(
     policy: &PackagePolicy,
 ) -> Order {
     let c = &inputs.toolbox.c;
-    let mut order = Order::nothing(Family::from(c.family));
+    let mut order = Order::nothing(c.family);
     let launcher = launcher(inputs.cargo, &c.cc);
     order.cc = launcher.iter().chain(&c.cc).cloned().collect();
     order.cxx = launcher.iter().chain(&c.cxx).cloned().collect();

@@ -17,8 +17,8 @@ pub(super) struct Unit {
     pub(super) has_metadata: bool,
     /// The user chose a mangling; it stays.
     pub(super) has_mangling: bool,
-    emits_code: bool,
-    is_probe: bool,
+    pub(super) emits_code: bool,
+    pub(super) is_probe: bool,
 }
 
 impl Unit {
