@@ -102,12 +102,21 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         None => census::all_owners(&plan.state, &session.workspace),
     };
     let c_names: BTreeSet<String> = owners.keys().cloned().collect();
+    let crates: BTreeSet<String> = session
+        .workspace
+        .packages
+        .iter()
+        .flat_map(|package| package.crates.iter().cloned())
+        .collect();
     let scratch = session.layout.raw().join("merge");
     fs::create_dir(&scratch)?;
     let merged = merge::run(
         &raws,
         &toolbox.profdata,
-        &c_names,
+        merge::Known {
+            crates: &crates,
+            c_names: &c_names,
+        },
         session.settings.max_loss,
         &scratch,
         &session.ui,

@@ -50,7 +50,7 @@ pub enum CampaignError {
         path: PathBuf,
     },
     /// A profile of it can't be read.
-    #[error("a part of the profile is missing")]
+    #[error("a part of the profile can't be read")]
     Unreadable(#[source] FsError),
     /// Files could not be handled.
     #[error(transparent)]
@@ -249,7 +249,9 @@ impl Campaign {
             target: target.to_owned(),
             root: layout.root().to_owned(),
         };
-        let id = fs::read_if_there(&layout.current())?.ok_or_else(none)?;
+        let id = fs::read_if_there(&layout.current())
+            .map_err(CampaignError::Unreadable)?
+            .ok_or_else(none)?;
         let id = id.trim();
         let gone = || CampaignError::Gone {
             path: layout.current(),
@@ -261,7 +263,9 @@ impl Campaign {
         }
         let dir = layout.campaign(id);
         let path = dir.join(MANIFEST);
-        let text = fs::read_if_there(&path)?.ok_or_else(gone)?;
+        let text = fs::read_if_there(&path)
+            .map_err(CampaignError::Unreadable)?
+            .ok_or_else(gone)?;
         // The version first: another one may have other fields.
         match serde_json::from_str(&text) {
             Ok(Format { version: VERSION }) => {}
