@@ -34,9 +34,21 @@ impl Diagnose for FsError {
             io::ErrorKind::StorageFull => Some(
                 "free some space and run the same command again; what was finished is kept".into(),
             ),
-            io::ErrorKind::PermissionDenied => {
-                Some("check who owns the directory; a build as root leaves such files".into())
-            }
+            io::ErrorKind::FileTooLarge => Some(
+                "a limit on the size of files (`ulimit -f`, a quota) is too low; with a higher \
+                 one the same command goes on"
+                    .into(),
+            ),
+            io::ErrorKind::ReadOnlyFilesystem => Some(
+                "`--target-dir DIR` (or CARGO_TARGET_DIR) puts all that cargo fdo writes \
+                 elsewhere"
+                    .into(),
+            ),
+            io::ErrorKind::PermissionDenied => Some(
+                "check who owns it (a build as root leaves such files), or choose another \
+                     place with `--target-dir DIR`"
+                    .into(),
+            ),
             _ => None,
         }
     }

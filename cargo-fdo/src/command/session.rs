@@ -77,6 +77,9 @@ impl Session {
             Some(dir) => workspace::here().join(dir),
             None => workspace.target_dir.clone(),
         };
+        if target_dir.as_os_str().as_encoded_bytes().contains(&b'%') {
+            return Err(SettingsError::Percent(target_dir).into());
+        }
         let layout = Layout::new(&target_dir, cargo.other_target.as_deref());
         Ok(Session {
             ui,

@@ -66,6 +66,11 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         .iter()
         .map(|choice| Job::new(choice, &session.cargo))
         .collect();
+    for job in &jobs {
+        if let JobKind::Commands(workload) = &job.kind {
+            workload::check_bins(workload, &session.workspace)?;
+        }
+    }
     let _lock = session.lock()?;
     let toolbox = session.toolbox()?;
     session.explain_c_compiler(&toolbox);
