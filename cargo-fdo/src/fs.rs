@@ -77,12 +77,23 @@ pub fn create_dir(path: &Path) -> Result<()> {
 
 /// Writes a file so that a reader, or a run after a crash, sees the old or the new content.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, true)
+}
+
+/// The same for what can be made again: not forced to the disk, so a power cut may lose it.
+pub fn write_quick(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, false)
+}
+
+fn write(path: &Path, content: &[u8], durable: bool) -> Result<()> {
     let fail = |error| FsError::new("write", path, error);
     let dir = path.parent().unwrap_or(Path::new("."));
     create_dir(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
     file.write_all(content).map_err(fail)?;
-    file.as_file().sync_all().map_err(fail)?;
+    if durable {
+        file.as_file().sync_all().map_err(fail)?;
+    }
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
 }
@@ -92,7 +103,7 @@ pub fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
     if read_if_there(path)?.as_deref() == Some(content) {
         return Ok(false);
     }
-    write_atomic(path, content.as_bytes())?;
+    write_quick(path, content.as_bytes())?;
     Ok(true)
 }
 

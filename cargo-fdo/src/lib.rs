@@ -19,6 +19,7 @@ pub mod error;
 pub mod fs;
 pub mod plan;
 pub mod profile;
+pub mod recall;
 pub mod report;
 pub mod settings;
 pub mod shim;

@@ -347,6 +347,22 @@ fn c_variables(base: &str, targets: &[&str]) -> Vec<String> {
     names
 }
 
+/// The words that change what `cargo metadata` says.
+pub fn workspace_words(args: &CargoArgs) -> Vec<String> {
+    let mut words = options(args);
+    words.extend(
+        args.target
+            .iter()
+            .map(|target| format!("--target {target}")),
+    );
+    words.extend(
+        args.manifest_path
+            .iter()
+            .map(|path| format!("--manifest-path {}", path.display())),
+    );
+    words
+}
+
 fn selection(args: &CargoArgs) -> Vec<String> {
     let mut out = Vec::new();
     let mut many = |flag: &str, values: &[String]| {

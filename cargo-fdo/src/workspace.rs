@@ -3,6 +3,7 @@
 use crate::error::{Diagnose, ExitCode};
 use cargo_metadata::{Metadata, MetadataCommand, TargetKind};
 use fdo_build::protocol;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ pub struct Query {
 }
 
 /// The user's workspace.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Workspace {
     /// Its root directory.
     pub root: PathBuf,
@@ -68,7 +69,7 @@ pub struct Workspace {
 }
 
 /// One package.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Package {
     /// Its name.
     pub name: String,

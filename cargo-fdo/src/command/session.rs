@@ -4,6 +4,7 @@ use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::error::Result;
 use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
+use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
 use crate::store::{Layout, Lock};
@@ -54,15 +55,38 @@ impl Session {
         let configuration = cargo_config2::Config::load_with_cwd(workspace::here())
             .map_err(SettingsError::CargoConfig)?;
         let (cargo_program, rustc_program) = programs(toolchain.as_deref(), &configuration);
-        let rustc = Rustc::inspect(&rustc_program)?;
-        let cargo = Cargo::resolve(cargo_args, toolchain, cargo_program, &rustc, &configuration)?;
-        let workspace = Workspace::load(&Query {
-            cargo: cargo.program.clone(),
-            manifest_path: cargo.manifest_path.clone(),
-            options: cargo.options.clone(),
-            target: cargo.target.clone(),
-            toolchain: cargo.toolchain.clone(),
-        })?;
+        let links = Links::ensure()?;
+        let question = Question::new(
+            &cargo_program,
+            &rustc_program,
+            settings::workspace_words(cargo_args),
+        );
+        let resolve = |rustc: &Rustc| {
+            Cargo::resolve(
+                cargo_args,
+                toolchain.clone(),
+                cargo_program.clone(),
+                rustc,
+                &configuration,
+            )
+        };
+        let (cargo, Answers { rustc, workspace }) = match question.recall(links.cache()) {
+            Some(answers) => (resolve(&answers.rustc)?, answers),
+            None => {
+                let rustc = Rustc::inspect(&rustc_program)?;
+                let cargo = resolve(&rustc)?;
+                let workspace = Workspace::load(&Query {
+                    cargo: cargo.program.clone(),
+                    manifest_path: cargo.manifest_path.clone(),
+                    options: cargo.options.clone(),
+                    target: cargo.target.clone(),
+                    toolchain: cargo.toolchain.clone(),
+                })?;
+                let answers = Answers { rustc, workspace };
+                question.remember(links.cache(), &answers);
+                (cargo, answers)
+            }
+        };
         let config = config::load(&workspace.root)?;
         let known: BTreeSet<String> = workspace
             .packages
@@ -89,7 +113,7 @@ impl Session {
             config,
             settings,
             layout,
-            links: Links::ensure()?,
+            links,
         })
     }
 

@@ -9,6 +9,7 @@ use crate::profile::consumed::{self, Consumed, Language as Lang, Share};
 use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
+use crate::profile::object_file;
 use crate::settings::Cargo;
 use crate::shim::evidence::{self, RustUnit};
 use crate::store::campaign::{self, Campaign, CampaignError};
@@ -435,6 +436,36 @@ fn records(campaign: &Campaign, name: &str) -> Result<Vec<Record>, OptimizeError
                 .unwrap_or_default(),
             source,
         })
+}
+
+/// Programs of this build whose code is that of a plain build that lies around: the profile
+/// changed nothing in them. `plain` gives the places where a plain program of that name may be.
+///
+/// # Errors
+///
+/// If an optimised program can't be read.
+pub fn same_as_plain(
+    built: &Built,
+    plain: &dyn Fn(&str) -> Vec<PathBuf>,
+) -> Result<Vec<(PathBuf, PathBuf)>, FsError> {
+    let mut same = Vec::new();
+    for (artifact, program) in built.programs() {
+        let bytes = std::fs::read(program).map_err(|error| FsError::new("read", program, error))?;
+        let Ok(code) = object_file::text_hash(&bytes) else {
+            continue;
+        };
+        // A plain program that is not there, or is of another kind, is nothing to compare with.
+        let twin = plain(&artifact.name).into_iter().find(|path| {
+            std::fs::read(path)
+                .ok()
+                .and_then(|bytes| object_file::text_hash(&bytes).ok())
+                .is_some_and(|other| other == code)
+        });
+        if let Some(twin) = twin {
+            same.push((program.clone(), twin));
+        }
+    }
+    Ok(same)
 }
 
 /// Judges the share of the counts that was used; `None` where the build holds no code that
