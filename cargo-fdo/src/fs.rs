@@ -141,6 +141,12 @@ pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// How much may still be written to the disk of a directory; `None` where that is not known.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(dir).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
+}
+
 /// Deletes a directory that we made.
 ///
 /// `root` is the directory of ours that it must lie in: the last check before anything goes.

@@ -73,7 +73,11 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     }
     let _lock = session.lock()?;
     let toolbox = session.toolbox()?;
-    session.explain_c_compiler(&toolbox);
+    // What is compiled elsewhere is none of our business, and a project without C has none.
+    let explained = args.collect.is_empty() && session.expects_c();
+    if explained {
+        session.explain_c_compiler(&toolbox);
+    }
     let plan = session.plan(Phase::Instrument, &toolbox, None);
     let commands = build_commands(&jobs, &session);
 
@@ -87,6 +91,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let instrumented;
     if args.collect.is_empty() {
         let start = instrument(&session, &toolbox, &plan, &commands)?;
+        if !explained && !start.census.is_empty() && toolbox.c.verdict == Verdict::Fits {
+            session.explain_c_compiler(&toolbox);
+        }
         if args.build_only {
             return say_where(&session, &start);
         }

@@ -204,13 +204,11 @@ impl Sum {
             }
             Err(error) => return Err(FsError::new("read", file, error)),
         };
-        // A damaged sum is as good as none.
-        let known = fs::read_if_there(&self.0).ok().flatten();
-        Ok(if known.as_deref() == Some(Sum::of(&content).as_str()) {
-            Found::Whole
-        } else {
-            Found::Damaged
-        })
+        match fs::read_if_there(&self.0) {
+            Ok(Some(known)) if known == Sum::of(&content) => Ok(Found::Whole),
+            Ok(None) => Ok(Found::Nothing),
+            Ok(Some(_)) | Err(_) => Ok(Found::Damaged),
+        }
     }
 
     fn write(&self, content: &[u8]) -> Result<bool, FsError> {
