@@ -141,6 +141,15 @@ pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Deletes a file of ours, if it is there.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FsError::new("remove", path, error)),
+    }
+}
+
 /// How much may still be written to the disk of a directory; `None` where that is not known.
 pub fn free_bytes(dir: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(dir).ok()?;

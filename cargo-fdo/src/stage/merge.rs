@@ -36,6 +36,9 @@ pub enum MergeError {
     /// llvm-profdata failed on good files.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// It was content, and wrote nothing.
+    #[error("`{}` said that all was well, but merged nothing", .0.display())]
+    NoOutput(PathBuf),
     /// It wrote something that is not a profile.
     #[error("`{}` wrote a profile that can't be read: {source}", tool.display())]
     Text {
@@ -53,8 +56,9 @@ pub enum MergeError {
 impl Diagnose for MergeError {
     fn exit_code(&self) -> ExitCode {
         match self {
-            MergeError::TooMuchLost { .. } | MergeError::Text { .. } | MergeError::Tool(_) => {
-                ExitCode::Profile
+            MergeError::TooMuchLost { .. } => ExitCode::Profile,
+            MergeError::Text { .. } | MergeError::NoOutput(_) | MergeError::Tool(_) => {
+                ExitCode::Tool
             }
             MergeError::AllZero { .. } => ExitCode::Training,
             MergeError::Fs(error) => error.exit_code(),
@@ -84,7 +88,9 @@ impl Diagnose for MergeError {
                 Some("the program saved its counters, but nothing ran between".into())
             }
             MergeError::Tool(error) => error.hint(),
-            MergeError::Text { .. } => Some("`cargo fdo doctor` takes a canary through it".into()),
+            MergeError::Text { .. } | MergeError::NoOutput(_) => {
+                Some("`cargo fdo doctor` takes a canary through it".into())
+            }
             MergeError::Fs(error) => error.hint(),
         }
     }
@@ -373,6 +379,12 @@ fn merge_group(
     fs::create_dir(dir)?;
     let output = dir.join("merged.proftext");
     let list = dir.join("inputs.txt");
+    // Left by a run that failed; a tool that writes nothing must not seem to have written it.
+    fs::remove_file(&output)?;
+    let read = || match fs::read_if_there(&output)? {
+        Some(text) => Ok(text),
+        None => Err(MergeError::NoOutput(profdata.program.clone())),
+    };
     let attempt = |inputs: &[(u64, PathBuf)], mode| -> Result<Output, MergeError> {
         profdata::write_list(&list, &dir.join("links"), inputs)?;
         Ok(profdata.merge_to_text(&list, mode, &output).probe()?)
@@ -380,7 +392,7 @@ fn merge_group(
     // Fast path: all are good.
     let first = attempt(inputs, FailureMode::Any)?;
     if first.status.success() {
-        return Ok((fs::read(&output)?, Vec::new()));
+        return Ok((read()?, Vec::new()));
     }
     let survey = attempt(inputs, FailureMode::Warn)?;
     let paths: Vec<&PathBuf> = inputs.iter().map(|(_, path)| path).collect();
@@ -414,7 +426,7 @@ fn merge_group(
     profdata
         .merge_to_text(&list, FailureMode::Any, &output)
         .run()?;
-    Ok((fs::read(&output)?, refused(bad)))
+    Ok((read()?, refused(bad)))
 }
 
 /// What concerns one function, not the file.
