@@ -122,9 +122,15 @@ impl Sandbox {
     #[must_use = "whether it succeeds is for the test to say"]
     #[track_caller]
     pub fn cargo_fdo(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
+        Run::of(self.cargo_fdo_command().args(args))
+    }
+
+    /// `cargo fdo`, for a test that starts and stops it by itself.
+    pub fn cargo_fdo_command(&self) -> Command {
         // The way cargo calls it.
         let mut command = self.command(binaries::cargo_fdo());
-        Run::of(command.arg("fdo").args(args))
+        command.arg("fdo");
+        command
     }
 
     /// Runs plain cargo in the project.
