@@ -34,9 +34,21 @@ impl Diagnose for FsError {
             io::ErrorKind::StorageFull => Some(
                 "free some space and run the same command again; what was finished is kept".into(),
             ),
-            io::ErrorKind::PermissionDenied => {
-                Some("check who owns the directory; a build as root leaves such files".into())
-            }
+            io::ErrorKind::FileTooLarge => Some(
+                "a limit on the size of files (`ulimit -f`, a quota) is too low; with a higher \
+                 one the same command goes on"
+                    .into(),
+            ),
+            io::ErrorKind::ReadOnlyFilesystem => Some(
+                "`--target-dir DIR` (or CARGO_TARGET_DIR) puts all that cargo fdo writes \
+                 elsewhere"
+                    .into(),
+            ),
+            io::ErrorKind::PermissionDenied => Some(
+                "check who owns it (a build as root leaves such files), or choose another \
+                     place with `--target-dir DIR`"
+                    .into(),
+            ),
             _ => None,
         }
     }
@@ -127,6 +139,21 @@ pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Deletes a file of ours, if it is there.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FsError::new("remove", path, error)),
+    }
+}
+
+/// How much may still be written to the disk of a directory; `None` where that is not known.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(dir).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
 /// Deletes a directory that we made.

@@ -9,8 +9,28 @@ use std::path::{Path, PathBuf};
 
 /// `cargo metadata` failed.
 #[derive(Debug, thiserror::Error)]
-#[error("can't read the workspace: {}", .0.to_string().trim_end())]
-pub struct WorkspaceError(#[from] cargo_metadata::Error);
+#[error("can't read the workspace: {words}")]
+pub struct WorkspaceError {
+    /// What cargo says, without its `error: `.
+    words: String,
+}
+
+impl From<cargo_metadata::Error> for WorkspaceError {
+    fn from(error: cargo_metadata::Error) -> WorkspaceError {
+        let text = match &error {
+            cargo_metadata::Error::CargoMetadata { stderr } => stderr.clone(),
+            other => other.to_string(),
+        };
+        // Before it may stand that it waited for a lock.
+        let words = match text.split_once("error: ") {
+            Some((_, words)) => words,
+            None => &text,
+        };
+        WorkspaceError {
+            words: words.trim().to_owned(),
+        }
+    }
+}
 
 impl Diagnose for WorkspaceError {
     fn exit_code(&self) -> ExitCode {

@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 #[track_caller]
 fn kill(t: &Sandbox, args: &[&str], condition: impl Fn() -> bool, delay: Duration) -> bool {
     let mut child = t
-        .cargo_fdo_command()
-        .args(args)
+        .cargo_fdo_command(args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)
@@ -68,11 +67,16 @@ fn assert_whole(t: &Sandbox) {
     let status = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     let hottest = status["campaign"]["hottest"].as_array().expect("a list");
     let count = |name: &str| {
-        let is_it = |pair: &&serde_json::Value| pair[0].as_str().is_some_and(|it| it.ends_with(name));
+        let is_it =
+            |pair: &&serde_json::Value| pair[0].as_str().is_some_and(|it| it.ends_with(name));
         let pair = hottest.iter().find(is_it);
         pair.unwrap_or_else(|| panic!("no `{name}`: {hottest:?}"))[1].as_u64()
     };
-    assert_eq!(count("native_spin"), Some(C), "counted twice, or not at all");
+    assert_eq!(
+        count("native_spin"),
+        Some(C),
+        "counted twice, or not at all"
+    );
     assert_eq!(count("4work4spin"), Some(RUST));
     let instrumented = mixed::files(t, "instrument", "libspin.a");
     assert_eq!(instrumented.len(), 1, "{instrumented:?}");

@@ -116,7 +116,7 @@ fn optimized(
         session.explain_c_compiler(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);
-    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout)?;
+    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
     let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
     let call = plan.cargo(&session.cargo, subcommand).args(selection);
 
