@@ -20,6 +20,22 @@ pub struct Cli {
     pub command: Command,
 }
 
+impl Cli {
+    /// `--color`, for the one message that is printed when the run is over.
+    pub fn color(&self) -> Option<String> {
+        let cargo = match &self.command {
+            Command::Doctor(_) | Command::Init(_) => return None,
+            Command::Train(args) => &args.cargo,
+            Command::Build(args) => &args.cargo,
+            Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo,
+            Command::Status(args) => &args.cargo,
+            Command::Env(args) => &args.cargo,
+            Command::Clean(args) => &args.cargo,
+        };
+        cargo.color.clone()
+    }
+}
+
 /// The subcommands, in the order in which one meets them.
 #[derive(Debug, Subcommand)]
 pub enum Command {
@@ -139,17 +155,16 @@ pub struct CargoArgs {
     /// Say more; print every command
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Say nothing but errors
+    /// Say only what is wrong: warnings and errors
     #[arg(short, long)]
     pub quiet: bool,
-    /// Coloring: auto, always, never
-    #[arg(long, value_name = "WHEN")]
+    /// Coloring of messages
+    #[arg(long, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     pub color: Option<String>,
 }
 
 /// How the profile is made and read.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Options")]
 pub struct FdoArgs {
     /// C compiler: `auto` (a clang where `cc` does not fit), `keep` (never another), or a clang
     #[arg(long, value_name = "CHOICE")]
@@ -203,7 +218,12 @@ pub struct TrainArgs {
     #[arg(long)]
     pub build_only: bool,
     /// Merge the raw profiles of a `--build-only` program instead of running anything
-    #[arg(long, value_name = "FILES|DIR", num_args = 1..)]
+    #[arg(
+        long,
+        value_name = "FILES|DIR",
+        num_args = 1..,
+        conflicts_with_all = ["workload", "build_only", "command"]
+    )]
     pub collect: Vec<PathBuf>,
     /// Share of raw profiles that may be bad [default: 1%]
     #[arg(long, value_name = "SHARE")]
@@ -221,13 +241,12 @@ pub struct TrainArgs {
     #[allow(missing_docs)]
     pub cargo: CargoArgs,
     /// A command to train with, such as `'{bin:app}' --fast`
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
     pub command: Vec<OsString>,
 }
 
 /// What may be accepted of the profile's use.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Options")]
 pub struct MatchArgs {
     /// Least share of the profile's counts that must be used [default: 80%]
     #[arg(long, value_name = "SHARE")]
@@ -267,7 +286,8 @@ pub struct RunArgs {
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "ARGS"
+        value_name = "ARGS",
+        help_heading = "Arguments"
     )]
     pub args: Vec<OsString>,
 }

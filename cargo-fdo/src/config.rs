@@ -40,7 +40,7 @@
 //! A path with a `/` is relative to the workspace root; a bare program name is looked up in
 //! `PATH`. `run`, `prepare` and the values of `env` may hold placeholders, see [`Template`].
 
-mod nearest;
+pub(crate) mod nearest;
 mod problem;
 mod schema;
 mod section;
@@ -175,7 +175,13 @@ impl Default for Config {
 ///
 /// [`ConfigError`] with all problems, or [`fs::FsError`] where a file can't be read.
 pub fn load(root: &Path) -> crate::error::Result<Config> {
-    let own = fs::read_if_there(&root.join(FILE))?;
+    let own = match std::fs::read(root.join(FILE)) {
+        Ok(bytes) => {
+            Some(String::from_utf8(bytes).map_err(|error| ConfigError::not_text(FILE, &error))?)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(fs::FsError::new("read", &root.join(FILE), error).into()),
+    };
     let manifest = fs::read_if_there(&root.join("Cargo.toml"))?;
     Ok(source::config(root, own.as_deref(), manifest.as_deref())?)
 }

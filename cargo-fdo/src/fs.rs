@@ -34,9 +34,21 @@ impl Diagnose for FsError {
             io::ErrorKind::StorageFull => Some(
                 "free some space and run the same command again; what was finished is kept".into(),
             ),
-            io::ErrorKind::PermissionDenied => {
-                Some("check who owns the directory; a build as root leaves such files".into())
-            }
+            io::ErrorKind::FileTooLarge => Some(
+                "a limit on the size of files (`ulimit -f`, a quota) is too low; with a higher \
+                 one the same command goes on"
+                    .into(),
+            ),
+            io::ErrorKind::ReadOnlyFilesystem => Some(
+                "`--target-dir DIR` (or CARGO_TARGET_DIR) puts all that cargo fdo writes \
+                 elsewhere"
+                    .into(),
+            ),
+            io::ErrorKind::PermissionDenied => Some(
+                "check who owns it (a build as root leaves such files), or choose another \
+                     place with `--target-dir DIR`"
+                    .into(),
+            ),
             _ => None,
         }
     }
@@ -65,12 +77,23 @@ pub fn create_dir(path: &Path) -> Result<()> {
 
 /// Writes a file so that a reader, or a run after a crash, sees the old or the new content.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, true)
+}
+
+/// The same for what can be made again: not forced to the disk, so a power cut may lose it.
+pub fn write_quick(path: &Path, content: &[u8]) -> Result<()> {
+    write(path, content, false)
+}
+
+fn write(path: &Path, content: &[u8], durable: bool) -> Result<()> {
     let fail = |error| FsError::new("write", path, error);
     let dir = path.parent().unwrap_or(Path::new("."));
     create_dir(dir)?;
     let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
     file.write_all(content).map_err(fail)?;
-    file.as_file().sync_all().map_err(fail)?;
+    if durable {
+        file.as_file().sync_all().map_err(fail)?;
+    }
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
 }
@@ -80,7 +103,7 @@ pub fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
     if read_if_there(path)?.as_deref() == Some(content) {
         return Ok(false);
     }
-    write_atomic(path, content.as_bytes())?;
+    write_quick(path, content.as_bytes())?;
     Ok(true)
 }
 
@@ -116,6 +139,21 @@ pub fn walk(dir: &Path) -> Result<Vec<PathBuf>> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Deletes a file of ours, if it is there.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(FsError::new("remove", path, error)),
+    }
+}
+
+/// How much may still be written to the disk of a directory; `None` where that is not known.
+pub fn free_bytes(dir: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(dir).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
 /// Deletes a directory that we made.

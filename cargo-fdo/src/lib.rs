@@ -19,6 +19,7 @@ pub mod error;
 pub mod fs;
 pub mod plan;
 pub mod profile;
+pub mod recall;
 pub mod report;
 pub mod settings;
 pub mod shim;
@@ -47,10 +48,12 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
+    let color = cli
+        .color()
+        .or_else(|| std::env::var("CARGO_TERM_COLOR").ok());
     match command::run(cli, toolchain) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let color = std::env::var("CARGO_TERM_COLOR").ok();
             ui::Ui::new(ui::Verbosity::Normal, color.as_deref()).error(&error);
             ExitCode::from(error.exit_code() as u8)
         }

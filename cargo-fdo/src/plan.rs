@@ -241,6 +241,17 @@ fn rust_order(
     let mut order = Order::nothing(Family::Rustc);
     order.salts = inputs.workspace.salts();
     if !policy.rust {
+        if phase == Phase::Instrument
+            && let Some(runtime) = &inputs.toolbox.runtime
+        {
+            // What else is in the program may have counters: rustc links what saves them only
+            // for Rust that has some too.
+            order.link_flags = vec![
+                format!("-Clink-arg=-Wl,-u,{RUNTIME_HOOK}"),
+                format!("-Clink-arg={}", signal_object(inputs).display()),
+                format!("-Clink-arg={}", runtime.display()),
+            ];
+        }
         return order;
     }
     match (phase, slices) {
@@ -262,6 +273,9 @@ fn rust_order(
     }
     order
 }
+
+/// What pulls the runtime into a link (`INSTR_PROF_PROFILE_RUNTIME_VAR`).
+const RUNTIME_HOOK: &str = "__llvm_profile_runtime";
 
 fn c_order(
     phase: Phase,

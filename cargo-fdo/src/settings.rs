@@ -24,8 +24,11 @@ pub enum SettingsError {
         /// The flag.
         flag: String,
         /// Where it was found.
-        place: &'static str,
+        place: String,
     },
+    /// A directory that LLVM's runtime would write elsewhere.
+    #[error("the target directory `{}` has a `%` in its path", .0.display())]
+    Percent(PathBuf),
     /// Not a share.
     #[error("`{value}` for `{option}` is not a share between 0 and 1, such as `80%` or `0.8`")]
     NotAShare {
@@ -51,7 +54,12 @@ impl Diagnose for SettingsError {
                 "remove the flag for this run: cargo fdo trains and applies the profile itself"
                     .into(),
             ),
-            _ => None,
+            SettingsError::Percent(_) => Some(
+                "LLVM's profile runtime and linker take it for a placeholder; choose another \
+                 place with `--target-dir DIR`"
+                    .into(),
+            ),
+            SettingsError::NotAShare { .. } | SettingsError::CargoConfig(_) => None,
         }
     }
 }
@@ -104,7 +112,6 @@ impl Cargo {
         rustc: &Rustc,
         configuration: &cargo_config2::Config,
     ) -> Result<Cargo, SettingsError> {
-        refuse_foreign_profiles()?;
         let configured = || -> Vec<String> {
             configuration
                 .build
@@ -139,7 +146,7 @@ impl Cargo {
             .map(PathBuf::from)
             .or_else(|| configuration.build.rustc_wrapper.clone())
             .filter(|path| !path.as_os_str().is_empty());
-        Ok(Cargo {
+        let cargo = Cargo {
             program,
             toolchain,
             manifest_path: args.manifest_path.clone(),
@@ -159,7 +166,9 @@ impl Cargo {
                 .iter()
                 .map(|(name, value)| (name.clone(), value.value.clone()))
                 .collect(),
-        })
+        };
+        cargo.refuse_foreign_profiles(&rustc.host, configuration)?;
+        Ok(cargo)
     }
 
     /// A cargo command with everything but selection and output.
@@ -172,6 +181,51 @@ impl Cargo {
             call = call.env("RUSTUP_TOOLCHAIN", toolchain);
         }
         call.args(&self.options)
+    }
+
+    /// Looks for profile flags of the user's where it can be done before any compiler runs; the
+    /// shims find the others.
+    fn refuse_foreign_profiles(
+        &self,
+        host: &str,
+        configuration: &cargo_config2::Config,
+    ) -> Result<(), SettingsError> {
+        let foreign = |flag: &str, place: String| {
+            let dash = if flag.starts_with('-') { "" } else { "-C" };
+            Err(SettingsError::ForeignProfile {
+                flag: format!("{dash}{flag}"),
+                place,
+            })
+        };
+        let words = |text: &str, separator: char| -> Vec<String> {
+            text.split(separator).map(str::to_owned).collect()
+        };
+        let is_rust = |word: &String| flags::is_profile_flag(Family::Rustc, word);
+        for (place, separator) in [("CARGO_ENCODED_RUSTFLAGS", '\x1f'), ("RUSTFLAGS", ' ')] {
+            let text = std::env::var(place).unwrap_or_default();
+            if let Some(flag) = words(&text, separator).iter().find(|word| is_rust(word)) {
+                return foreign(flag, place.to_owned());
+            }
+        }
+        // A configuration that can't be resolved is cargo's to complain about.
+        let configured = configuration.rustflags(self.target.as_str()).ok().flatten();
+        if let Some(flag) = configured
+            .iter()
+            .flat_map(|flags| &flags.flags)
+            .find(|word| is_rust(word))
+        {
+            return foreign(flag, "`rustflags` of cargo's configuration".to_owned());
+        }
+        let is_c = |word: &String| flags::is_profile_flag(Family::Clang, word);
+        for base in ["CFLAGS", "CXXFLAGS", "LDFLAGS"] {
+            for place in c_variables(base, &[&self.target, host]) {
+                let text = self.user_variable(&place).unwrap_or_default();
+                if let Some(flag) = words(&text, ' ').iter().find(|word| is_c(word)) {
+                    return foreign(flag, place);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A variable of the user's, from the environment or cargo's `[env]`.
@@ -279,43 +333,34 @@ fn share(option: &'static str, given: Option<&str>, otherwise: f64) -> Result<f6
     }
 }
 
-fn refuse_foreign_profiles() -> Result<(), SettingsError> {
-    let words = |name: &str, separator: char| -> Vec<String> {
-        std::env::var(name)
-            .unwrap_or_default()
-            .split(separator)
-            .map(str::to_owned)
-            .collect()
-    };
-    for (place, words) in [
-        ("RUSTFLAGS", words("RUSTFLAGS", ' ')),
-        (
-            "CARGO_ENCODED_RUSTFLAGS",
-            words("CARGO_ENCODED_RUSTFLAGS", '\x1f'),
-        ),
-    ] {
-        if let Some(flag) = words
-            .iter()
-            .find(|word| flags::is_profile_flag(Family::Rustc, word))
-        {
-            return Err(SettingsError::ForeignProfile {
-                flag: flag.clone(),
-                place,
-            });
-        }
+/// The names under which the cc crate takes flags.
+fn c_variables(base: &str, targets: &[&str]) -> Vec<String> {
+    let mut names = vec![
+        base.to_owned(),
+        format!("HOST_{base}"),
+        format!("TARGET_{base}"),
+    ];
+    for target in targets {
+        names.push(format!("{base}_{target}"));
+        names.push(format!("{base}_{}", target.replace('-', "_")));
     }
-    for place in ["CFLAGS", "CXXFLAGS", "LDFLAGS"] {
-        if let Some(flag) = words(place, ' ')
+    names
+}
+
+/// The words that change what `cargo metadata` says.
+pub fn workspace_words(args: &CargoArgs) -> Vec<String> {
+    let mut words = options(args);
+    words.extend(
+        args.target
             .iter()
-            .find(|word| flags::is_profile_flag(Family::Clang, word))
-        {
-            return Err(SettingsError::ForeignProfile {
-                flag: flag.clone(),
-                place,
-            });
-        }
-    }
-    Ok(())
+            .map(|target| format!("--target {target}")),
+    );
+    words.extend(
+        args.manifest_path
+            .iter()
+            .map(|path| format!("--manifest-path {}", path.display())),
+    );
+    words
 }
 
 fn selection(args: &CargoArgs) -> Vec<String> {

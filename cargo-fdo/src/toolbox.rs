@@ -30,6 +30,8 @@ pub struct Toolbox {
     pub c: CTools,
     /// Whether the compilers name the functions that they applied the profile to.
     pub verify: bool,
+    /// rustc's profile runtime, for programs whose own Rust has no counters.
+    pub runtime: Option<PathBuf>,
 }
 
 /// What the findings depend on.
@@ -160,5 +162,6 @@ fn inspect(
         profdata,
         c,
         verify: canary.verify,
+        runtime: rustc.profiler_runtime(&basis.target),
     })
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// How much is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
-    /// Errors only.
+    /// Warnings and errors only.
     Quiet,
     /// Steps and results.
     Normal,

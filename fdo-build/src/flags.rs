@@ -133,10 +133,19 @@ fn clang_names() -> [String; 2] {
 pub fn is_profile_flag(family: Family, argument: &str) -> bool {
     match family {
         Family::Rustc => {
-            let option = argument.strip_prefix("-C").unwrap_or(argument);
-            ["profile-generate", "profile-use"]
+            let option = ["-C", "-Z"]
                 .iter()
-                .any(|name| option == *name || option.starts_with(&format!("{name}=")))
+                .find_map(|prefix| argument.strip_prefix(prefix))
+                .unwrap_or(argument);
+            // Coverage has counters of the front end in place of ours; rustc refuses both.
+            [
+                "profile-generate",
+                "profile-use",
+                "profile-sample-use",
+                "instrument-coverage",
+            ]
+            .iter()
+            .any(|name| option == *name || option.starts_with(&format!("{name}=")))
         }
         _ => [
             "-fprofile-generate",
@@ -203,6 +212,8 @@ mod tests {
         assert!(is_profile_flag(Family::Clang, "-fprofile-generate=/x"));
         assert!(is_profile_flag(Family::Rustc, "-Cprofile-use=/x"));
         assert!(is_profile_flag(Family::Rustc, "profile-use=/x"));
+        assert!(is_profile_flag(Family::Rustc, "-Zprofile-sample-use=/x"));
+        assert!(is_profile_flag(Family::Rustc, "instrument-coverage"));
         assert!(!is_profile_flag(Family::Clang, "-fprofile-update=atomic"));
     }
 }

@@ -39,6 +39,11 @@ pub(crate) fn fake_tool() -> PathBuf {
     existing(profile_dir().join("fake-tool"))
 }
 
+/// A directory for what tests keep between runs.
+pub(crate) fn scratch() -> PathBuf {
+    target_dir(&profile_dir()).join("tmp")
+}
+
 /// `target/debug` or `target/release`: two levels above `deps/<this test program>`.
 fn profile_dir() -> PathBuf {
     let program = std::env::current_exe().expect("the test program has a path");

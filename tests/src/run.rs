@@ -38,6 +38,20 @@ impl Run {
         self
     }
 
+    /// Ended with this status and an error in words that has all these parts.
+    #[track_caller]
+    pub fn fails_saying(self, code: u8, parts: &[&str]) -> Run {
+        let run = self.fails_with(code);
+        run.stderr_has("error: ");
+        for part in parts {
+            run.stderr_has(part);
+        }
+        for debug in ["Os { code", "kind: ", "Some(\"", "Err(", "src/command/"] {
+            run.stderr_lacks(debug);
+        }
+        run
+    }
+
     /// Was killed by this signal.
     #[track_caller]
     pub fn dies_by(self, signal: i32) -> Run {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A temporary directory with a project, tools and an environment that no setting of the
@@ -15,6 +15,7 @@ pub struct Sandbox {
     root: TempDir,
     project: PathBuf,
     env: BTreeMap<OsString, OsString>,
+    removed: Vec<OsString>,
     /// Kept when a test fails and `FDO_TESTS_KEEP` is set.
     keep: bool,
 }
@@ -51,6 +52,7 @@ impl Sandbox {
             project: path.join(name),
             root,
             env: BTreeMap::new(),
+            removed: Vec::new(),
             keep: std::env::var_os("FDO_TESTS_KEEP").is_some(),
         };
         for directory in [&t.project, &t.tools(), &path.join("cache")] {
@@ -72,6 +74,26 @@ impl Sandbox {
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Sandbox {
         self.env.insert(name.into(), value.into());
         self
+    }
+
+    /// Unsets a variable of the machine that would reach the sandbox.
+    #[must_use]
+    pub fn env_remove(mut self, name: &str) -> Sandbox {
+        self.removed.push(name.into());
+        self
+    }
+
+    /// Leaves the fake tools out of `PATH`: they are called by their [`tool`](Self::tool) path
+    /// only, and cargo-fdo knows the machine's tools from another sandbox.
+    #[must_use]
+    pub fn without_tools(self) -> Sandbox {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        self.env("PATH", path)
+    }
+
+    /// Where a fake tool is.
+    pub fn tool(&self, name: &str) -> PathBuf {
+        self.tools().join(name)
     }
 
     /// Puts a tool before the real one of that name, if any.
@@ -118,13 +140,32 @@ impl Sandbox {
         self
     }
 
-    /// Runs `cargo fdo` in the project.
+    /// Runs `cargo fdo` in the project, the way cargo calls it.
     #[must_use = "whether it succeeds is for the test to say"]
     #[track_caller]
     pub fn cargo_fdo(&self, args: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
-        // The way cargo calls it.
-        let mut command = self.command(binaries::cargo_fdo());
+        Run::of(self.command(binaries::cargo_fdo()).arg("fdo").args(args))
+    }
+
+    /// Runs `cargo fdo` at the end of another command, such as `sh -c 'ulimit -f 8; "$@"' sh`.
+    #[must_use = "whether it succeeds is for the test to say"]
+    #[track_caller]
+    pub fn cargo_fdo_behind(&self, words: &[&str], args: &[&str]) -> Run {
+        let (program, rest) = words.split_first().expect("a command has a program");
+        let mut command = self.command(program);
+        command.args(rest).arg(binaries::cargo_fdo());
         Run::of(command.arg("fdo").args(args))
+    }
+
+    /// `cargo fdo`, for a test that starts and stops it by itself; its outputs are caught.
+    pub fn cargo_fdo_command(&self, args: &[&str]) -> Command {
+        let mut command = self.command(binaries::cargo_fdo());
+        command
+            .arg("fdo")
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
     }
 
     /// Runs plain cargo in the project.
@@ -161,6 +202,9 @@ impl Sandbox {
             .env("CARGO_TERM_COLOR", "never")
             .env("LC_ALL", "C")
             .envs(&self.env);
+        for name in &self.removed {
+            command.env_remove(name);
+        }
         command
     }
 

@@ -8,6 +8,7 @@ use crate::plan::PhasePlan;
 use crate::profile::consumed::Language as Lang;
 use crate::profile::slice::content_hash;
 use crate::report::{self, UseReport};
+use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
 use crate::store::{Campaign, keys};
@@ -115,7 +116,7 @@ fn optimized(
         session.explain_c_compiler(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);
-    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout)?;
+    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
     let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
     let call = plan.cargo(&session.cargo, subcommand).args(selection);
 
@@ -150,6 +151,7 @@ fn optimized(
                 &session.workspace,
                 &|package, language| takes_part(session, &toolbox, package, language),
             )?;
+            warn_of_plain_code(session, &built)?;
             let report = UseReport::new(&found, &campaign.manifest.id, basis);
             remember(&plan, &report)?;
             report
@@ -175,6 +177,28 @@ fn show(ui: &Ui, clean: Option<&Invocation>, call: &Invocation) {
         ui.data(clean);
     }
     ui.data(call);
+}
+
+/// Success that did nothing: a program that is no other than without its profile.
+fn warn_of_plain_code(session: &Session, built: &Built) -> Result<()> {
+    let cargo = &session.cargo;
+    let dir = profile_dir(&cargo.profile);
+    let layout = &session.layout;
+    let target_dir = layout.root().parent().unwrap_or(layout.root());
+    let dirs = [
+        layout.phase_dir(Phase::Baseline).join(&cargo.target),
+        target_dir.join(&cargo.target),
+        target_dir.to_owned(),
+    ];
+    let plain = |name: &str| dirs.iter().map(|base| base.join(dir).join(name)).collect();
+    for (program, twin) in optimize::same_as_plain(built, &plain)? {
+        session.ui.warn(format_args!(
+            "the code of `{}` is that of the plain `{}`: its profile changed nothing",
+            program.display(),
+            twin.display()
+        ));
+    }
+    Ok(())
 }
 
 /// Whether the user's settings let a package's code of a language use the profile.

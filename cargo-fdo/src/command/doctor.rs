@@ -30,7 +30,7 @@ pub fn run(args: &DoctorArgs, toolchain: Option<String>) -> Result<()> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let mut env = process_env(&variable);
     if let Ok(configuration) = cargo_config2::Config::load() {
-        env.rustc = super::session::programs(toolchain.as_deref(), &configuration).1;
+        env.rustc = super::session::programs(toolchain.as_deref(), &configuration)?.1;
     }
     let report = {
         let _spinner = ui.spinner("trying the tools out");

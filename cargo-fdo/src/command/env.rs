@@ -33,7 +33,8 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         }
         EnvPhase::Optimize => {
             let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
-            let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout)?;
+            let slices =
+                optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
             (Phase::Optimize, Some(slices))
         }
     };

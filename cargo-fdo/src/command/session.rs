@@ -2,13 +2,15 @@
 
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
 use crate::config::{self, Config, ConfigError};
-use crate::error::Result;
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
 use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
+use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
-use crate::store::{Layout, Lock};
+use crate::store::{Layout, Lock, keys};
 use crate::tool::rustc::Rustc;
-use crate::tool::signals;
+use crate::tool::{Invocation, signals};
 use crate::toolbox::{Origin, Toolbox, Verdict};
 use crate::ui::Ui;
 use crate::workspace::{self, Query, Workspace};
@@ -53,16 +55,39 @@ impl Session {
         let ui = settings::ui(cargo_args);
         let configuration = cargo_config2::Config::load_with_cwd(workspace::here())
             .map_err(SettingsError::CargoConfig)?;
-        let (cargo_program, rustc_program) = programs(toolchain.as_deref(), &configuration);
-        let rustc = Rustc::inspect(&rustc_program)?;
-        let cargo = Cargo::resolve(cargo_args, toolchain, cargo_program, &rustc, &configuration)?;
-        let workspace = Workspace::load(&Query {
-            cargo: cargo.program.clone(),
-            manifest_path: cargo.manifest_path.clone(),
-            options: cargo.options.clone(),
-            target: cargo.target.clone(),
-            toolchain: cargo.toolchain.clone(),
-        })?;
+        let (cargo_program, rustc_program) = programs(toolchain.as_deref(), &configuration)?;
+        let links = Links::ensure()?;
+        let question = Question::new(
+            &cargo_program,
+            &rustc_program,
+            settings::workspace_words(cargo_args),
+        );
+        let resolve = |rustc: &Rustc| {
+            Cargo::resolve(
+                cargo_args,
+                toolchain.clone(),
+                cargo_program.clone(),
+                rustc,
+                &configuration,
+            )
+        };
+        let (cargo, Answers { rustc, workspace }) = match question.recall(links.cache()) {
+            Some(answers) => (resolve(&answers.rustc)?, answers),
+            None => {
+                let rustc = Rustc::inspect(&rustc_program)?;
+                let cargo = resolve(&rustc)?;
+                let workspace = Workspace::load(&Query {
+                    cargo: cargo.program.clone(),
+                    manifest_path: cargo.manifest_path.clone(),
+                    options: cargo.options.clone(),
+                    target: cargo.target.clone(),
+                    toolchain: cargo.toolchain.clone(),
+                })?;
+                let answers = Answers { rustc, workspace };
+                question.remember(links.cache(), &answers);
+                (cargo, answers)
+            }
+        };
         let config = config::load(&workspace.root)?;
         let known: BTreeSet<String> = workspace
             .packages
@@ -77,6 +102,9 @@ impl Session {
             Some(dir) => workspace::here().join(dir),
             None => workspace.target_dir.clone(),
         };
+        if target_dir.as_os_str().as_encoded_bytes().contains(&b'%') {
+            return Err(SettingsError::Percent(target_dir).into());
+        }
         let layout = Layout::new(&target_dir, cargo.other_target.as_deref());
         Ok(Session {
             ui,
@@ -86,7 +114,7 @@ impl Session {
             config,
             settings,
             layout,
-            links: Links::ensure()?,
+            links,
         })
     }
 
@@ -97,7 +125,31 @@ impl Session {
     /// If the store can't be written.
     pub fn lock(&self) -> Result<Lock> {
         self.layout.create()?;
-        Ok(Lock::take(&self.layout.lock(), &self.ui)?)
+        let lock = Lock::take(&self.layout.lock(), &self.ui)?;
+        if let Some(free) = fs::free_bytes(self.layout.root())
+            && free < LITTLE_SPACE
+        {
+            // Said first: a linker on a full disk dies by a signal, without a word.
+            self.ui.warn(format_args!(
+                "only {} MB are free for `{}`; free some space, or choose another place with \
+                 `--target-dir DIR`",
+                free / 1_000_000,
+                self.layout.root().display()
+            ));
+        }
+        Ok(lock)
+    }
+
+    /// Whether C or C++ will be compiled, as far as one can tell before.
+    pub fn expects_c(&self) -> bool {
+        let wraps_c = self
+            .workspace
+            .packages
+            .iter()
+            .any(|package| package.has_build_script && package.links.is_some());
+        wraps_c
+            || keys::packages_with_c(&self.layout.state(Phase::Instrument))
+                .is_ok_and(|packages| !packages.is_empty())
     }
 
     /// Finds the tools, and says which C compiler it will be.
@@ -161,12 +213,17 @@ impl Session {
 pub(super) fn programs(
     toolchain: Option<&str>,
     configuration: &cargo_config2::Config,
-) -> (PathBuf, PathBuf) {
+) -> Result<(PathBuf, PathBuf)> {
     let chosen = std::env::var_os("RUSTC")
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
         .or_else(|| configuration.build.rustc.clone());
-    match (toolchain, std::env::var_os("CARGO")) {
+    Ok(match (toolchain, std::env::var_os("CARGO")) {
+        // Not by rustup's proxies: probes of ours run the compiler by its path.
+        (Some(toolchain), _) => {
+            let rustc = of_toolchain(toolchain)?;
+            (rustc.with_file_name("cargo"), chosen.unwrap_or(rustc))
+        }
         (None, Some(cargo)) => {
             let cargo = PathBuf::from(cargo);
             let beside = cargo.with_file_name("rustc");
@@ -180,6 +237,43 @@ pub(super) fn programs(
             (cargo, rustc)
         }
         // rustup's proxies pick the toolchain.
-        _ => ("cargo".into(), chosen.unwrap_or_else(|| "rustc".into())),
+        (None, None) => ("cargo".into(), chosen.unwrap_or_else(|| "rustc".into())),
+    })
+}
+
+/// `+TOOLCHAIN` names none that there is.
+#[derive(Debug, thiserror::Error)]
+#[error("the toolchain `{name}` can't be used: {words}")]
+struct NoToolchain {
+    name: String,
+    words: String,
+}
+
+impl Diagnose for NoToolchain {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Tool
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!("`rustup toolchain install {}`", self.name))
     }
 }
+
+/// The rustc of a toolchain of rustup's.
+fn of_toolchain(name: &str) -> Result<PathBuf> {
+    let found = Invocation::new("rustup")
+        .args(["which", "--toolchain", name, "rustc"])
+        .probe()?;
+    if found.status.success() {
+        return Ok(PathBuf::from(found.stdout.trim_end()));
+    }
+    let words = found.stderr.lines().next().unwrap_or_default();
+    Err(NoToolchain {
+        name: name.to_owned(),
+        words: words.trim_start_matches("error: ").to_owned(),
+    }
+    .into())
+}
+
+/// With less than this, a build is likely to fail for want of space.
+const LITTLE_SPACE: u64 = 100_000_000;

@@ -7,7 +7,7 @@ use crate::fs;
 use crate::profile::names;
 use crate::report::{self, UseReport};
 use crate::store::Campaign;
-use crate::ui::{count, seconds};
+use crate::ui::{count, plural, seconds};
 use fdo_build::protocol::Phase;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -61,8 +61,10 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
     ));
     for workload in &manifest.workloads {
         ui.data(format_args!(
-            "  workload   {} (weight {}, {} raw profiles)",
-            workload.name, workload.weight, workload.files
+            "  workload   {} (weight {}, {})",
+            workload.name,
+            workload.weight,
+            plural(workload.files, "raw profile")
         ));
     }
     ui.data(format_args!(

@@ -66,9 +66,18 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         .iter()
         .map(|choice| Job::new(choice, &session.cargo))
         .collect();
+    for job in &jobs {
+        if let JobKind::Commands(workload) = &job.kind {
+            workload::check_bins(workload, &session.workspace)?;
+        }
+    }
     let _lock = session.lock()?;
     let toolbox = session.toolbox()?;
-    session.explain_c_compiler(&toolbox);
+    // What is compiled elsewhere is none of our business, and a project without C has none.
+    let explained = args.collect.is_empty() && session.expects_c();
+    if explained {
+        session.explain_c_compiler(&toolbox);
+    }
     let plan = session.plan(Phase::Instrument, &toolbox, None);
     let commands = build_commands(&jobs, &session);
 
@@ -82,6 +91,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let instrumented;
     if args.collect.is_empty() {
         let start = instrument(&session, &toolbox, &plan, &commands)?;
+        if !explained && !start.census.is_empty() && toolbox.c.verdict == Verdict::Fits {
+            session.explain_c_compiler(&toolbox);
+        }
         if args.build_only {
             return say_where(&session, &start);
         }
@@ -102,12 +114,21 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         None => census::all_owners(&plan.state, &session.workspace),
     };
     let c_names: BTreeSet<String> = owners.keys().cloned().collect();
+    let crates: BTreeSet<String> = session
+        .workspace
+        .packages
+        .iter()
+        .flat_map(|package| package.crates.iter().cloned())
+        .collect();
     let scratch = session.layout.raw().join("merge");
     fs::create_dir(&scratch)?;
     let merged = merge::run(
         &raws,
         &toolbox.profdata,
-        &c_names,
+        merge::Known {
+            crates: &crates,
+            c_names: &c_names,
+        },
         session.settings.max_loss,
         &scratch,
         &session.ui,

@@ -1,7 +1,7 @@
 //! "did you mean": the known name that a mistyped one is nearest to.
 
 /// `; did you mean `weight`?`, or nothing if no known name is near.
-pub(super) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(known) => format!("; did you mean `{known}`?"),
         None => String::new(),

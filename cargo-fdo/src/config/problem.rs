@@ -43,6 +43,17 @@ impl ConfigError {
         })
     }
 
+    /// A file that is no text.
+    pub(super) fn not_text(file: &str, error: &std::string::FromUtf8Error) -> ConfigError {
+        let at = error.utf8_error().valid_up_to();
+        let before = &error.as_bytes()[..at];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        ConfigError::usage(
+            format!("`{file}` is not UTF-8 in line {line}, at byte {at}"),
+            "TOML files are UTF-8; save it as such",
+        )
+    }
+
     /// One problem with what was said on the command line.
     pub(super) fn usage(message: String, hint: impl Into<String>) -> ConfigError {
         let place = None;

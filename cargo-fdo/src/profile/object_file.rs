@@ -158,7 +158,7 @@ fn raw_version(file: &object::File<'_>) -> Option<u64> {
 /// Reads a list of names: chunks of ULEB128 plain length, ULEB128 compressed length (0 if it is
 /// not) and that many bytes, in which `\x01` separates the names; zeros may lie between chunks
 /// (`readAndDecodeStrings` in `llvm/lib/ProfileData/InstrProf.cpp`).
-fn names(section: &[u8], into: &mut Vec<String>) -> Result<(), ObjectError> {
+pub(super) fn names(section: &[u8], into: &mut Vec<String>) -> Result<(), ObjectError> {
     let mut at = 0;
     loop {
         at += section

@@ -32,6 +32,25 @@ pub struct RawProfile {
     pub counters: u64,
     /// Whether no counter was ever touched.
     pub all_zero: bool,
+    /// Where the packed names of its functions begin, and how many bytes they are.
+    names: (usize, usize),
+}
+
+impl RawProfile {
+    /// The packed names of its functions, the same for all processes of one program.
+    ///
+    /// `bytes` is the file that this profile was read from.
+    pub fn packed_names<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        let (at, len) = self.names;
+        bytes.get(at..at + len).unwrap_or_default()
+    }
+}
+
+/// Unpacks [`RawProfile::packed_names`]; `None` where they are damaged.
+pub fn unpack_names(packed: &[u8]) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    super::object_file::names(packed, &mut names).ok()?;
+    Some(names)
 }
 
 /// Why a file is not a raw profile that can be merged.
@@ -372,7 +391,8 @@ impl<'a> Reader<'a> {
         cursor.take(after_counters, "the padding after the counters")?;
         cursor.take(bitmaps, "the bitmaps")?;
         cursor.take(after_bitmaps, "the padding after the bitmaps")?;
-        cursor.take(names, "the names")?;
+        let names_at = cursor.at;
+        let names = cursor.take(names, "the names")?.len();
         cursor.align(start, "the padding after the names")?;
         // Hash, pointer and a 32-bit size (`VTableProfData`), aligned to 8.
         let vtable = (8 + pointer + 4).next_multiple_of(8);
@@ -398,6 +418,7 @@ impl<'a> Reader<'a> {
             records,
             counters,
             all_zero: counted.iter().all(|&byte| byte == untouched),
+            names: (names_at, names),
         };
         Ok((profile, cursor.at))
     }

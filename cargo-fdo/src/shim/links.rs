@@ -62,6 +62,12 @@ impl Links {
         }))
     }
 
+    /// The per-user directory that the links are in: for other things worth keeping.
+    pub fn cache(&self) -> &Path {
+        // `<base>/cargo-fdo/links/<hash>`
+        self.dir.ancestors().nth(2).unwrap_or(&self.dir)
+    }
+
     /// What `RUSTC_WRAPPER` is set to.
     pub fn rustc(&self) -> PathBuf {
         self.dir.join(RUSTC_LINK)

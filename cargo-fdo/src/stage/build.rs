@@ -40,8 +40,9 @@ impl Diagnose for BuildError {
     fn hint(&self) -> Option<String> {
         match self {
             BuildError::Failed { .. } => Some(
-                "cargo's own messages are above; if plain `cargo build` works, `-v` shows each \
-                 compiler call, and `[package.\"NAME\"] c = false` leaves one package's C alone"
+                "cargo's own messages are above; where plain `cargo build` works and this does \
+                 not, `-v` shows each compiler call, and `[package.NAME]` with `c = false` in \
+                 fdo.toml leaves the C of one package alone"
                     .into(),
             ),
             _ => None,

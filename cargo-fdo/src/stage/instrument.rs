@@ -10,6 +10,7 @@ use crate::profile::object_file;
 use crate::settings::Cargo;
 use crate::store::keys;
 use crate::workspace::Workspace;
+use fdo_build::protocol::Language;
 use std::path::PathBuf;
 
 /// The instrumented build is not what it should be.
@@ -21,6 +22,9 @@ pub enum InstrumentError {
     /// A program without counters.
     #[error("`{}` was built for training but has no counters", .0.display())]
     NoCounters(PathBuf),
+    /// No program has counters, and the user's settings are why.
+    #[error("nothing in `{}` is profiled: its package has `rust = false`, and it holds no C or C++ with counters", .0.display())]
+    NothingProfiled(PathBuf),
     /// A package with counters of the front end is linked into a program with Rust's.
     #[error(
         "package `{package}` has `counters = \"frontend\"` but its static library is linked into Rust programs"
@@ -43,7 +47,9 @@ impl Diagnose for InstrumentError {
             InstrumentError::Build(error) => error.exit_code(),
             InstrumentError::Fs(error) => error.exit_code(),
             InstrumentError::NoCounters(_) => ExitCode::Tool,
-            InstrumentError::FrontendInRust { .. } | InstrumentError::NoProgram => ExitCode::Usage,
+            InstrumentError::FrontendInRust { .. }
+            | InstrumentError::NothingProfiled(_)
+            | InstrumentError::NoProgram => ExitCode::Usage,
         }
     }
 
@@ -52,10 +58,12 @@ impl Diagnose for InstrumentError {
             InstrumentError::Build(error) => error.hint(),
             InstrumentError::Fs(error) => error.hint(),
             InstrumentError::NoCounters(_) => Some(
-                "is `rust = false` set for its package, or RUSTC_WRAPPER set by cargo's \
-                 configuration with `force`?"
+                "does cargo's configuration set RUSTC_WRAPPER with `force`, or strip the program?"
                     .into(),
             ),
+            InstrumentError::NothingProfiled(_) => {
+                Some("remove `rust = false` from fdo.toml, or train another program".into())
+            }
             InstrumentError::FrontendInRust { .. } => Some(
                 "in one image with Rust's counters, those of clang's front end lose everything \
                  silently; use `counters = \"ir\"`, or link it as a shared library"
@@ -115,17 +123,37 @@ pub fn run(
             });
         }
     }
-    let mut programs = 0;
-    for executable in built.executables() {
-        programs += 1;
+    let mut counted = 0;
+    let mut left_out = None;
+    for artifact in &built.artifacts {
+        let Some(executable) = &artifact.executable else {
+            continue;
+        };
         let bytes =
             std::fs::read(executable).map_err(|error| FsError::new("read", executable, error))?;
-        if !object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters) {
+        if object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters) {
+            counted += 1;
+            continue;
+        }
+        let is_wanted = workspace
+            .by_cargo_id(&artifact.package)
+            .is_none_or(|package| {
+                let order = plan.orders.of(&package.id(), Language::Rust);
+                !order.flags.is_empty()
+            });
+        if is_wanted {
             return Err(InstrumentError::NoCounters(executable.clone()));
         }
+        left_out = Some(executable);
     }
-    if programs == 0 && built.libraries().next().is_none() {
-        return Err(InstrumentError::NoProgram);
+    match left_out {
+        Some(executable) if counted == 0 => {
+            return Err(InstrumentError::NothingProfiled(executable.clone()));
+        }
+        None if counted == 0 && built.libraries().next().is_none() => {
+            return Err(InstrumentError::NoProgram);
+        }
+        _ => {}
     }
     let census = census::take(&plan.state, &built, workspace);
     Ok(Instrumented { built, census })

@@ -4,24 +4,24 @@ use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::instr_text::{InstrProfile, TextError};
-use crate::profile::raw;
+use crate::profile::names;
+use crate::profile::raw::{self, RawError};
 use crate::profile::slice;
 use crate::profile::summary::{Limits, Quality, Summary};
 use crate::tool::profdata::{self, FailureMode, Profdata};
 use crate::tool::{Output, ToolError};
-use crate::ui::{Ui, percent, plural};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::ui::{Ui, count, percent, plural};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 /// The merge gave nothing that can be trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// More bad files than allowed.
-    #[error("{} of {} raw profiles can't be used ({}), more than the {} allowed\n{}",
-        bad.len(), total, percent(bad.len() as f64 / *total as f64), percent(*allowed), list(bad))]
+    #[error("{}\n{}", lost(bad.len(), *total, *allowed), list(bad))]
     TooMuchLost {
         /// The bad ones and why.
-        bad: Vec<(PathBuf, String)>,
+        bad: Vec<BadRaw>,
         /// How many there were.
         total: usize,
         /// The threshold.
@@ -36,6 +36,9 @@ pub enum MergeError {
     /// llvm-profdata failed on good files.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// It was content, and wrote nothing.
+    #[error("`{}` said that all was well, but merged nothing", .0.display())]
+    NoOutput(PathBuf),
     /// It wrote something that is not a profile.
     #[error("`{}` wrote a profile that can't be read: {source}", tool.display())]
     Text {
@@ -53,8 +56,9 @@ pub enum MergeError {
 impl Diagnose for MergeError {
     fn exit_code(&self) -> ExitCode {
         match self {
-            MergeError::TooMuchLost { .. } | MergeError::Text { .. } | MergeError::Tool(_) => {
-                ExitCode::Profile
+            MergeError::TooMuchLost { .. } => ExitCode::Profile,
+            MergeError::Text { .. } | MergeError::NoOutput(_) | MergeError::Tool(_) => {
+                ExitCode::Tool
             }
             MergeError::AllZero { .. } => ExitCode::Training,
             MergeError::Fs(error) => error.exit_code(),
@@ -63,19 +67,44 @@ impl Diagnose for MergeError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            MergeError::TooMuchLost { .. } => Some(
-                "a process that is killed while it writes leaves a truncated file; \
-                 `--max-loss 20%` (or `max-loss` in fdo.toml) goes on without the bad ones"
-                    .into(),
-            ),
+            MergeError::TooMuchLost { bad, total, .. } => {
+                let why = if bad.iter().all(|bad| bad.cut_off) {
+                    "a process that is killed while it writes, or a full disk, leaves such files"
+                } else {
+                    "raw profiles are what the programs of `cargo fdo train --build-only` write, \
+                     `.profraw` files by default"
+                };
+                let without = 100 * bad.len() / *total + 1;
+                Some(if bad.len() == *total {
+                    why.to_owned()
+                } else {
+                    format!(
+                        "{why}; `--max-loss {without}%` (or `max-loss` in fdo.toml) goes on \
+                         without the bad ones"
+                    )
+                })
+            }
             MergeError::AllZero { .. } => {
                 Some("the program saved its counters, but nothing ran between".into())
             }
             MergeError::Tool(error) => error.hint(),
-            MergeError::Text { .. } => Some("`cargo fdo doctor` takes a canary through it".into()),
+            MergeError::Text { .. } | MergeError::NoOutput(_) => {
+                Some("`cargo fdo doctor` takes a canary through it".into())
+            }
             MergeError::Fs(error) => error.hint(),
         }
     }
+}
+
+/// A raw profile that can't be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadRaw {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+    /// Whether it is the beginning of a good one.
+    pub cut_off: bool,
 }
 
 /// A merged profile with counts in it, divided by who reads it.
@@ -96,7 +125,7 @@ pub struct Merged {
     /// What the training exercised.
     pub quality: Quality,
     /// Raw files set aside, and why.
-    pub quarantined: Vec<(PathBuf, String)>,
+    pub quarantined: Vec<BadRaw>,
     /// How many raw files went in.
     pub files: usize,
 }
@@ -105,10 +134,17 @@ pub struct Merged {
 /// in release profiles. Incremental builds name their units otherwise.
 const UNITS: u32 = 16;
 
+/// What tells a program of this workspace from another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// The crates of the dependency graph.
+    pub crates: &'a BTreeSet<String>,
+    /// The functions that C objects of the instrumented build count, so that unmangled Rust
+    /// functions are told from C.
+    pub c_names: &'a BTreeSet<String>,
+}
+
 /// Merges.
-///
-/// `c_names`: the functions that C objects of the instrumented build count, so that unmangled
-/// Rust functions are told from C.
 ///
 /// # Errors
 ///
@@ -116,7 +152,7 @@ const UNITS: u32 = 16;
 pub fn run(
     raws: &[RawProfiles],
     profdata: &Profdata,
-    c_names: &BTreeSet<String>,
+    known: Known<'_>,
     max_loss: f64,
     scratch: &Path,
     ui: &Ui,
@@ -124,7 +160,7 @@ pub fn run(
     let total: usize = raws.iter().map(|raw| raw.files.len()).sum();
     ui.status("Merging", plural(total, "raw profile"));
     let spinner = ui.spinner("verifying");
-    let verified = verify(raws)?;
+    let verified = verify(raws, known)?;
     let mut bad = verified.bad;
 
     spinner.set("merging");
@@ -152,10 +188,11 @@ pub fn run(
             allowed: max_loss,
         });
     }
-    for (path, reason) in &bad {
+    for bad in &bad {
         ui.warn(format_args!(
-            "raw profile `{}` was set aside: {reason}",
-            path.display()
+            "raw profile `{}` was set aside: {}",
+            bad.path.display(),
+            bad.reason
         ));
     }
 
@@ -177,7 +214,7 @@ pub fn run(
     }
     let limits = summary.limits();
     let whole = ir.to_text();
-    let plain = rust_plain_names(&ir, c_names);
+    let plain = rust_plain_names(&ir, known.c_names);
     let (rust, c) = slice::split(ir, &plain);
     Ok(Merged {
         whole,
@@ -221,12 +258,13 @@ fn rust_plain_names(profile: &InstrProfile, c_names: &BTreeSet<String>) -> BTree
 struct Verified {
     ir: Vec<(u64, PathBuf)>,
     frontend: Vec<(u64, PathBuf)>,
-    bad: Vec<(PathBuf, String)>,
+    bad: Vec<BadRaw>,
 }
 
 /// Looks at every file before any tool does: llvm-profdata passes over an empty file without a
 /// word, and ends at a foreign one.
-fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
+fn verify(raws: &[RawProfiles], known: Known<'_>) -> Result<Verified, MergeError> {
+    let mut strangers = Strangers::new(known);
     let mut verified = Verified {
         ir: Vec::new(),
         frontend: Vec::new(),
@@ -239,6 +277,17 @@ fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
             let bytes = std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
             match raw::read(&bytes) {
                 Ok(profiles) => {
+                    let stranger = profiles
+                        .iter()
+                        .find_map(|profile| strangers.reason(profile.packed_names(&bytes)));
+                    if let Some(reason) = stranger {
+                        verified.bad.push(BadRaw {
+                            path: file.clone(),
+                            reason,
+                            cut_off: false,
+                        });
+                        continue;
+                    }
                     readable = true;
                     counted |= profiles.iter().any(|profile| !profile.all_zero);
                     // One file holds images of one kind: `%m` keeps others apart.
@@ -249,7 +298,11 @@ fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
                     };
                     group.push((u64::from(workload.weight), file.clone()));
                 }
-                Err(error) => verified.bad.push((file.clone(), error.to_string())),
+                Err(error) => verified.bad.push(BadRaw {
+                    path: file.clone(),
+                    reason: error.to_string(),
+                    cut_off: matches!(error, RawError::Empty | RawError::Truncated { .. }),
+                }),
             }
         }
         if readable && !counted {
@@ -261,7 +314,61 @@ fn verify(raws: &[RawProfiles]) -> Result<Verified, MergeError> {
     Ok(verified)
 }
 
-type Bad = Vec<(PathBuf, String)>;
+/// Finds raw profiles of other programs: merged with ours they would look like a training of
+/// code that is not there.
+struct Strangers<'a> {
+    known: Known<'a>,
+    /// What was found out, by the packed names: processes of one program have equal ones.
+    seen: HashMap<Vec<u8>, Option<String>>,
+}
+
+impl<'a> Strangers<'a> {
+    fn new(known: Known<'a>) -> Strangers<'a> {
+        Strangers {
+            known,
+            seen: HashMap::new(),
+        }
+    }
+
+    /// Why these are the functions of another program; `None` if they may be ours.
+    fn reason(&mut self, packed: &[u8]) -> Option<String> {
+        if let Some(found) = self.seen.get(packed) {
+            return found.clone();
+        }
+        let found = raw::unpack_names(packed).and_then(|names| self.judge(&names));
+        self.seen.insert(packed.to_owned(), found.clone());
+        found
+    }
+
+    /// A program of ours has functions of a crate of the graph. Without any Rust function, as in
+    /// a shared library of C, nothing can be said.
+    fn judge(&self, functions: &[String]) -> Option<String> {
+        let mut others = BTreeSet::new();
+        for function in functions {
+            if self.known.c_names.contains(function) {
+                return None;
+            }
+            match names::rust_crate(function) {
+                Some(krate) if self.known.crates.contains(krate) => return None,
+                // Every Rust program has some of them.
+                Some("std" | "core" | "alloc" | "test") | None => {}
+                Some(krate) => {
+                    others.insert(krate);
+                }
+            }
+        }
+        let first = others.iter().next()?;
+        Some(match others.len() - 1 {
+            0 => format!("is of another program: its functions are of crate `{first}`"),
+            more => format!(
+                "is of another program: its functions are of crate `{first}` and {more} others, \
+                 none of this workspace"
+            ),
+        })
+    }
+}
+
+type Bad = Vec<BadRaw>;
 
 /// Merges one kind of counters; what llvm-profdata refuses is left out and named.
 fn merge_group(
@@ -272,6 +379,12 @@ fn merge_group(
     fs::create_dir(dir)?;
     let output = dir.join("merged.proftext");
     let list = dir.join("inputs.txt");
+    // Left by a run that failed; a tool that writes nothing must not seem to have written it.
+    fs::remove_file(&output)?;
+    let read = || match fs::read_if_there(&output)? {
+        Some(text) => Ok(text),
+        None => Err(MergeError::NoOutput(profdata.program.clone())),
+    };
     let attempt = |inputs: &[(u64, PathBuf)], mode| -> Result<Output, MergeError> {
         profdata::write_list(&list, &dir.join("links"), inputs)?;
         Ok(profdata.merge_to_text(&list, mode, &output).probe()?)
@@ -279,7 +392,7 @@ fn merge_group(
     // Fast path: all are good.
     let first = attempt(inputs, FailureMode::Any)?;
     if first.status.success() {
-        return Ok((fs::read(&output)?, Vec::new()));
+        return Ok((read()?, Vec::new()));
     }
     let survey = attempt(inputs, FailureMode::Warn)?;
     let paths: Vec<&PathBuf> = inputs.iter().map(|(_, path)| path).collect();
@@ -287,6 +400,15 @@ fn merge_group(
         .into_iter()
         .filter(|(_, message)| !is_soft(message))
         .collect();
+    let refused = |bad: BTreeMap<PathBuf, String>| {
+        bad.into_iter()
+            .map(|(path, reason)| BadRaw {
+                path,
+                reason,
+                cut_off: false,
+            })
+            .collect()
+    };
     let good: Vec<(u64, PathBuf)> = inputs
         .iter()
         .filter(|(_, path)| !bad.contains_key(path))
@@ -298,13 +420,13 @@ fn merge_group(
         return Err(call.failed(first.status, &first.stderr).into());
     }
     if good.is_empty() {
-        return Ok((String::from(":ir\n"), bad.into_iter().collect()));
+        return Ok((String::from(":ir\n"), refused(bad)));
     }
     profdata::write_list(&list, &dir.join("links"), &good)?;
     profdata
         .merge_to_text(&list, FailureMode::Any, &output)
         .run()?;
-    Ok((fs::read(&output)?, bad.into_iter().collect()))
+    Ok((read()?, refused(bad)))
 }
 
 /// What concerns one function, not the file.
@@ -319,12 +441,28 @@ fn is_soft(message: &str) -> bool {
     .any(|soft| message.contains(soft))
 }
 
-fn list(bad: &[(PathBuf, String)]) -> String {
+fn lost(bad: usize, total: usize, allowed: f64) -> String {
+    if bad == total {
+        return match total {
+            1 => "the only raw profile can't be used".to_owned(),
+            _ => format!("none of the {} can be used", plural(total, "raw profile")),
+        };
+    }
+    format!(
+        "{} of {} can't be used ({}), more than the {} allowed",
+        count(bad as u64),
+        plural(total, "raw profile"),
+        percent(bad as f64 / total as f64),
+        percent(allowed)
+    )
+}
+
+fn list(bad: &[BadRaw]) -> String {
     const SHOWN: usize = 5;
     let mut lines: Vec<String> = bad
         .iter()
         .take(SHOWN)
-        .map(|(path, reason)| format!("  `{}`: {reason}", path.display()))
+        .map(|bad| format!("  `{}`: {}", bad.path.display(), bad.reason))
         .collect();
     if bad.len() > SHOWN {
         lines.push(format!("  and {} more", bad.len() - SHOWN));

@@ -9,6 +9,7 @@ use crate::profile::consumed::{self, Consumed, Language as Lang, Share};
 use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
+use crate::profile::object_file;
 use crate::settings::Cargo;
 use crate::shim::evidence::{self, RustUnit};
 use crate::store::campaign::{self, Campaign, CampaignError};
@@ -21,8 +22,9 @@ use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
 use fdo_build::protocol::Language;
+use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The optimised build is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +47,14 @@ pub enum OptimizeError {
         #[source]
         source: TextError,
     },
+    /// llvm-profdata was content, but there is no profile.
+    #[error("`{}` said that all was well, but made no profile of `{}`", tool.display(), text.display())]
+    NoIndex {
+        /// The tool.
+        tool: PathBuf,
+        /// What it read.
+        text: PathBuf,
+    },
     /// The compilers used too little of the profile.
     #[error("the compilers used {} of the profile's counts, less than the {} that `min-match` asks for", percent(*used), percent(*wanted))]
     Stale {
@@ -66,6 +76,7 @@ impl Diagnose for OptimizeError {
             OptimizeError::Build(error) => error.exit_code(),
             OptimizeError::Campaign(error) => error.exit_code(),
             OptimizeError::Tool(_) | OptimizeError::Slice { .. } => ExitCode::Profile,
+            OptimizeError::NoIndex { .. } => ExitCode::Tool,
             OptimizeError::Stale { .. } => ExitCode::Stale,
             OptimizeError::Fs(error) => error.exit_code(),
         }
@@ -77,6 +88,9 @@ impl Diagnose for OptimizeError {
             OptimizeError::Campaign(error) => error.hint(),
             OptimizeError::Tool(error) => error.hint(),
             OptimizeError::Slice { .. } => Some("run `cargo fdo train` again".into()),
+            OptimizeError::NoIndex { .. } => {
+                Some("`cargo fdo doctor` takes a canary through it".into())
+            }
             OptimizeError::Stale { cause, .. } => Some(format!(
                 "{cause}; train again, or accept it with `--allow-stale` or `--min-match`"
             )),
@@ -94,9 +108,10 @@ pub fn prepare_slices(
     campaign: &Campaign,
     toolbox: &Toolbox,
     layout: &Layout,
+    ui: &Ui,
 ) -> Result<Slices, OptimizeError> {
     let c_reader = toolbox.c.profdata.as_ref().unwrap_or(&toolbox.profdata);
-    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout);
+    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout, ui);
     let limits = campaign.manifest.limits;
     Ok(Slices {
         pins: Pins {
@@ -116,6 +131,7 @@ fn make_slice(
     name: &str,
     reader: &Profdata,
     layout: &Layout,
+    ui: &Ui,
 ) -> Result<Option<Slice>, OptimizeError> {
     let Some((text, hash)) = campaign.slice(name) else {
         return Ok(None);
@@ -129,8 +145,14 @@ fn make_slice(
             .slices()
             .join(format!("{hash}-llvm{version}.profdata")),
     };
-    if slice.file.exists() {
-        return Ok(Some(slice));
+    let sum = Sum::beside(&slice.file);
+    match sum.check(&slice.file)? {
+        Found::Whole => return Ok(Some(slice)),
+        Found::Nothing => {}
+        Found::Damaged => ui.warn(format_args!(
+            "`{}` was damaged; it is made again from the campaign's text",
+            slice.file.display()
+        )),
     }
     // Read it once before any compiler does: rustc only warns about a damaged profile.
     campaign.slice_text(name)?;
@@ -140,10 +162,67 @@ fn make_slice(
         .tempfile_in(layout.slices())
         .map_err(|error| FsError::new("write into", &layout.slices(), error))?;
     reader.from_text(&text, fresh.path()).run()?;
+    let content =
+        std::fs::read(fresh.path()).map_err(|error| FsError::new("read", fresh.path(), error))?;
+    if !content.starts_with(INDEXED) {
+        return Err(OptimizeError::NoIndex {
+            tool: reader.program.clone(),
+            text,
+        });
+    }
+    // Before the file that it describes: a run that is killed in between makes both again.
+    sum.write(&content)?;
     fresh
         .persist(&slice.file)
         .map_err(|error| FsError::new("write", &slice.file, error.error))?;
     Ok(Some(slice))
+}
+
+/// How an indexed profile begins.
+const INDEXED: &[u8] = b"\xfflprofi\x81";
+
+/// Hash of an indexed profile, in a file beside it. Compilers only warn about a damaged
+/// profile, and build without it.
+struct Sum(PathBuf);
+
+enum Found {
+    Whole,
+    Damaged,
+    Nothing,
+}
+
+impl Sum {
+    fn beside(file: &Path) -> Sum {
+        Sum(file.with_extension("sha256"))
+    }
+
+    fn check(&self, file: &Path) -> Result<Found, FsError> {
+        let content = match std::fs::read(file) {
+            Ok(content) => content,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Found::Nothing);
+            }
+            Err(error) => return Err(FsError::new("read", file, error)),
+        };
+        match fs::read_if_there(&self.0) {
+            Ok(Some(known)) if known == Sum::of(&content) => Ok(Found::Whole),
+            Ok(None) => Ok(Found::Nothing),
+            Ok(Some(_)) | Err(_) => Ok(Found::Damaged),
+        }
+    }
+
+    fn write(&self, content: &[u8]) -> Result<bool, FsError> {
+        fs::write_if_changed(&self.0, &Sum::of(content))
+    }
+
+    fn of(content: &[u8]) -> String {
+        let mut text: String = Sha256::digest(content)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        text.push('\n');
+        text
+    }
 }
 
 /// What the compilers made of the profile in this build.
@@ -355,6 +434,36 @@ fn records(campaign: &Campaign, name: &str) -> Result<Vec<Record>, OptimizeError
                 .unwrap_or_default(),
             source,
         })
+}
+
+/// Programs of this build whose code is that of a plain build that lies around: the profile
+/// changed nothing in them. `plain` gives the places where a plain program of that name may be.
+///
+/// # Errors
+///
+/// If an optimised program can't be read.
+pub fn same_as_plain(
+    built: &Built,
+    plain: &dyn Fn(&str) -> Vec<PathBuf>,
+) -> Result<Vec<(PathBuf, PathBuf)>, FsError> {
+    let mut same = Vec::new();
+    for (artifact, program) in built.programs() {
+        let bytes = std::fs::read(program).map_err(|error| FsError::new("read", program, error))?;
+        let Ok(code) = object_file::text_hash(&bytes) else {
+            continue;
+        };
+        // A plain program that is not there, or is of another kind, is nothing to compare with.
+        let twin = plain(&artifact.name).into_iter().find(|path| {
+            std::fs::read(path)
+                .ok()
+                .and_then(|bytes| object_file::text_hash(&bytes).ok())
+                .is_some_and(|other| other == code)
+        });
+        if let Some(twin) = twin {
+            same.push((program.clone(), twin));
+        }
+    }
+    Ok(same)
 }
 
 /// Judges the share of the counts that was used; `None` where the build holds no code that

@@ -3,11 +3,13 @@
 //!
 //! Shared by training and by the comparison with a plain run.
 
+use crate::config::nearest::did_you_mean;
 use crate::config::{Placeholder, Workload};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
+use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// It ended with a failure.
-    #[error("{what} of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
+    #[error("`{what}` of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
     Failed {
         /// `run` or `prepare`.
         what: &'static str,
@@ -40,7 +42,7 @@ pub enum WorkloadError {
         command: String,
     },
     /// It names a binary that the workspace does not have.
-    #[error("workload `{workload}` needs the binary `{bin}`, which was not built")]
+    #[error("workload `{workload}` needs the binary `{bin}`, which this workspace does not have{}", did_you_mean(bin, known.iter().map(String::as_str)))]
     NoBinary {
         /// The workload.
         workload: String,
@@ -48,6 +50,22 @@ pub enum WorkloadError {
         bin: String,
         /// What there is.
         known: Vec<String>,
+    },
+    /// It names a binary that was not selected.
+    #[error("workload `{workload}` needs the binary `{bin}`, which was not built")]
+    NotBuilt {
+        /// The workload.
+        workload: String,
+        /// The binary.
+        bin: String,
+    },
+    /// It is to run where nothing is.
+    #[error("workload `{workload}` is to run in `{}`, which is no directory", dir.display())]
+    NoDirectory {
+        /// The workload.
+        workload: String,
+        /// The directory.
+        dir: PathBuf,
     },
     /// It did not start.
     #[error("workload `{workload}` did not start")]
@@ -66,7 +84,9 @@ pub enum WorkloadError {
 impl Diagnose for WorkloadError {
     fn exit_code(&self) -> ExitCode {
         match self {
-            WorkloadError::NoBinary { .. } => ExitCode::Usage,
+            WorkloadError::NoBinary { .. }
+            | WorkloadError::NotBuilt { .. }
+            | WorkloadError::NoDirectory { .. } => ExitCode::Usage,
             WorkloadError::Fs(error) => error.exit_code(),
             _ => ExitCode::Training,
         }
@@ -75,8 +95,16 @@ impl Diagnose for WorkloadError {
     fn hint(&self) -> Option<String> {
         match self {
             WorkloadError::NoBinary { known, .. } if known.is_empty() => {
-                Some("this workspace builds no binary here; name its package with `-p`".into())
+                Some("this workspace has no binary; `example:NAME` runs an example".into())
             }
+            WorkloadError::NotBuilt { .. } => {
+                Some("the packages chosen with `-p` do not have it".into())
+            }
+            WorkloadError::NoDirectory { .. } => Some(
+                "`cwd` in fdo.toml is relative to the workspace root and must exist before \
+                 `prepare` runs; `{tmp}` is a fresh directory for each run"
+                    .into(),
+            ),
             WorkloadError::NoBinary { known, .. } => {
                 Some(format!("there is `{}`", known.join("`, `")))
             }
@@ -90,7 +118,11 @@ impl Diagnose for WorkloadError {
                  it does not"
                     .into(),
             ),
-            WorkloadError::Start { source, .. } => source.hint(),
+            WorkloadError::Start { .. } => Some(
+                "`run` and `prepare` begin with a program: a name in PATH, a path, or `{bin:NAME}` \
+                 for a binary of this workspace"
+                    .into(),
+            ),
             WorkloadError::Fs(error) => error.hint(),
         }
     }
@@ -124,6 +156,15 @@ pub struct ProfileFiles<'a> {
 ///
 /// [`WorkloadError`]
 pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, WorkloadError> {
+    if let Some(dir) = &workload.cwd {
+        let dir = place.root.join(dir);
+        if !dir.is_dir() {
+            return Err(WorkloadError::NoDirectory {
+                workload: workload.name.clone(),
+                dir,
+            });
+        }
+    }
     let tmp = tempfile::Builder::new()
         .prefix(&format!("{}-", workload.name))
         .tempdir_in(place.tmp)
@@ -139,6 +180,31 @@ pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, Workl
         .invocation(&workload.run, place.root, &mut value)?
         .env("LLVM_PROFILE_FILE", place.profile_files.run);
     execute("run", workload, &call, workload.timeout)
+}
+
+/// Whether the workspace has the binaries that a workload names, before anything is built.
+///
+/// # Errors
+///
+/// [`WorkloadError::NoBinary`]
+pub fn check_bins(workload: &Workload, workspace: &Workspace) -> Result<(), WorkloadError> {
+    match workload
+        .bins()
+        .into_iter()
+        .find(|bin| workspace.member_with_bin(bin).is_none())
+    {
+        None => Ok(()),
+        Some(bin) => Err(WorkloadError::NoBinary {
+            workload: workload.name.clone(),
+            bin: bin.to_owned(),
+            known: workspace
+                .packages
+                .iter()
+                .filter(|package| package.is_member)
+                .flat_map(|package| package.bins.iter().cloned())
+                .collect(),
+        }),
+    }
 }
 
 /// The calls of a workload, for `--dry-run`: `bin` says where binaries will be.
@@ -179,10 +245,9 @@ fn value(
         Placeholder::Bin(name) => match place.bins.get(name) {
             Some(path) => path.into(),
             None => {
-                return Err(WorkloadError::NoBinary {
+                return Err(WorkloadError::NotBuilt {
                     workload: workload.name.clone(),
                     bin: name.clone(),
-                    known: place.bins.keys().cloned().collect(),
                 });
             }
         },

@@ -18,6 +18,22 @@ pub enum CampaignError {
         /// Where it would be.
         root: PathBuf,
     },
+    /// `current` names a campaign that is not there.
+    #[error("`{}` names the profile `{id}`, which is not there", path.display())]
+    Gone {
+        /// The file that names it.
+        path: PathBuf,
+        /// The name.
+        id: String,
+    },
+    /// Another version of cargo fdo made it.
+    #[error("the profile's manifest `{}` has format {found}; this cargo fdo reads {VERSION}", path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
     /// Its manifest is damaged.
     #[error("the profile's manifest `{}` can't be read", path.display())]
     Manifest {
@@ -28,11 +44,14 @@ pub enum CampaignError {
         source: serde_json::Error,
     },
     /// A profile of it is damaged.
-    #[error("the profile `{}` is damaged: its content does not match its name", path.display())]
+    #[error("the profile `{}` is damaged: it is not what the training wrote", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
     },
+    /// A profile of it can't be read.
+    #[error("a part of the profile can't be read")]
+    Unreadable(#[source] FsError),
     /// Files could not be handled.
     #[error(transparent)]
     Fs(#[from] FsError),
@@ -41,9 +60,12 @@ pub enum CampaignError {
 impl Diagnose for CampaignError {
     fn exit_code(&self) -> ExitCode {
         match self {
-            CampaignError::None { .. } => ExitCode::Training,
-            CampaignError::Manifest { .. } | CampaignError::Damaged { .. } => ExitCode::Profile,
-            CampaignError::Fs(_) => ExitCode::Profile,
+            CampaignError::None { .. } | CampaignError::Gone { .. } => ExitCode::Training,
+            CampaignError::OtherVersion { .. }
+            | CampaignError::Manifest { .. }
+            | CampaignError::Damaged { .. }
+            | CampaignError::Unreadable(_) => ExitCode::Profile,
+            CampaignError::Fs(error) => error.exit_code(),
         }
     }
 
@@ -54,7 +76,7 @@ impl Diagnose for CampaignError {
                  or a workload of fdo.toml)"
                     .into(),
             ),
-            CampaignError::Fs(error) => error.hint().or_else(|| Some(AGAIN.into())),
+            CampaignError::Fs(error) => error.hint(),
             _ => Some(AGAIN.into()),
         }
     }
@@ -135,6 +157,12 @@ pub struct LimitsEntry {
     pub large_working_set: bool,
 }
 
+/// What every version of a manifest has.
+#[derive(Deserialize)]
+struct Format {
+    version: u32,
+}
+
 /// The version of [`Manifest`].
 pub const VERSION: u32 = 1;
 
@@ -194,8 +222,11 @@ impl Campaign {
         fs::write_atomic(&fresh.path().join(OWNERS), json(content.owners).as_bytes())?;
         fs::write_atomic(&fresh.path().join(MANIFEST), json(manifest).as_bytes())?;
         if dir.exists() {
-            // The same training again: only the manifest may be newer.
-            fs::write_atomic(&dir.join(MANIFEST), json(manifest).as_bytes())?;
+            // The same training again: the manifest is newer, and what was damaged is whole again.
+            for file in fs::list(fresh.path())? {
+                let name = file.file_name().unwrap_or_default();
+                fs::write_if_changed(&dir.join(name), &fs::read(&file)?)?;
+            }
         } else {
             let path = fresh.keep();
             std::fs::rename(&path, &dir).map_err(|error| FsError::new("publish", &dir, error))?;
@@ -218,10 +249,31 @@ impl Campaign {
             target: target.to_owned(),
             root: layout.root().to_owned(),
         };
-        let id = fs::read_if_there(&layout.current())?.ok_or_else(none)?;
-        let dir = layout.campaign(id.trim());
+        let id = fs::read_if_there(&layout.current())
+            .map_err(CampaignError::Unreadable)?
+            .ok_or_else(none)?;
+        let id = id.trim();
+        let gone = || CampaignError::Gone {
+            path: layout.current(),
+            id: id.to_owned(),
+        };
+        // A name of ours, so that nothing outside is taken for a campaign.
+        if id.is_empty() || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(gone());
+        }
+        let dir = layout.campaign(id);
         let path = dir.join(MANIFEST);
-        let text = fs::read_if_there(&path)?.ok_or_else(none)?;
+        let text = fs::read_if_there(&path)
+            .map_err(CampaignError::Unreadable)?
+            .ok_or_else(gone)?;
+        // The version first: another one may have other fields.
+        match serde_json::from_str(&text) {
+            Ok(Format { version: VERSION }) => {}
+            Ok(Format { version: found }) => {
+                return Err(CampaignError::OtherVersion { path, found });
+            }
+            Err(source) => return Err(CampaignError::Manifest { path, source }),
+        }
         let manifest = serde_json::from_str(&text)
             .map_err(|source| CampaignError::Manifest { path, source })?;
         Ok(Campaign { dir, manifest })
@@ -242,7 +294,7 @@ impl Campaign {
         let Some((path, hash)) = self.slice(name) else {
             return Ok(None);
         };
-        let text = fs::read(&path)?;
+        let text = fs::read(&path).map_err(CampaignError::Unreadable)?;
         if crate::profile::slice::content_hash(&text) != hash {
             return Err(CampaignError::Damaged { path });
         }

@@ -249,7 +249,11 @@ pub fn attempt(
         return Err(Refusal {
             program: program.to_owned(),
             llvm_major: None,
-            reason: "is not there".into(),
+            reason: if program.is_file() {
+                "is no program: it can't be executed".into()
+            } else {
+                "is not there".into()
+            },
         });
     };
     let (version_line, llvm_major) = version(&program);

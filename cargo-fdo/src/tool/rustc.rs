@@ -143,6 +143,19 @@ impl Rustc {
             .or_else(|| Identity::of(&places, &self.program))
     }
 
+    /// The library that writes raw profiles, which rustc links with what it instruments.
+    pub fn profiler_runtime(&self, target: &str) -> Option<PathBuf> {
+        let mut dir = self.sysroot.join("lib/rustlib");
+        dir.extend([target, "lib"]);
+        crate::fs::list(&dir).ok()?.into_iter().find(|path| {
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| {
+                    name.starts_with("libprofiler_builtins-") && name.ends_with(".rlib")
+                })
+        })
+    }
+
     /// Where rustup's `llvm-tools` component puts a tool.
     pub fn component_tool(&self, name: &str) -> PathBuf {
         let mut path = self.sysroot.join("lib/rustlib");

@@ -67,9 +67,11 @@ pub enum Origin {
 
 /// The C compiler that the user named for profiling can't be.
 #[derive(Debug, thiserror::Error)]
-#[error("the C compiler `{program}` can't be profiled together with rustc: {reason}")]
+#[error("the C compiler `{program}`{version} can't be profiled together with rustc: {reason}")]
 pub(super) struct UnfitCompiler {
     program: String,
+    /// ` (Debian clang version 14.0.6)`, if it says.
+    version: String,
     reason: String,
     llvm_major: u32,
 }
@@ -159,6 +161,17 @@ fn packages(llvm_major: u32) -> String {
     format!("install `clang-{llvm_major} libclang-rt-{llvm_major}-dev llvm-{llvm_major}`")
 }
 
+/// An error in one line.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(&format!(": {cause}"));
+        next = cause.source();
+    }
+    text
+}
+
 impl Search<'_> {
     /// The user's compilers as they are; profiled if they fit.
     fn kept(&self, cc: &[String], cxx: &[String], origin: Origin) -> Result<CTools> {
@@ -171,8 +184,16 @@ impl Search<'_> {
             ),
             _ => packages(self.rustc.llvm_major),
         };
-        let unprofiled = |reason: String| Verdict::Unprofiled {
-            reason,
+        let chosen_by = match &origin {
+            Origin::Variable(name) => format!("{name}, "),
+            _ => String::new(),
+        };
+        let unprofiled = |compiler: &CCompiler, reason: String| Verdict::Unprofiled {
+            reason: format!(
+                "`{}` ({chosen_by}{}): {reason}",
+                compiler.command.join(" "),
+                compiler.version_line
+            ),
             remedy: remedy.clone(),
         };
         let mut tools = CTools {
@@ -188,7 +209,10 @@ impl Search<'_> {
             Ok(pair) => pair,
             Err(error) => {
                 // The build will say more, if it compiles any C at all.
-                tools.verdict = unprofiled(error.to_string());
+                tools.verdict = Verdict::Unprofiled {
+                    reason: with_causes(&error),
+                    remedy,
+                };
                 return Ok(tools);
             }
         };
@@ -196,17 +220,21 @@ impl Search<'_> {
         tools.version.clone_from(&found_cc.version_line);
         let misfit = found_cc
             .misfit(self.raw)
-            .or_else(|| found_cxx.misfit(self.raw))
-            .map(|misfit| misfit.to_string())
+            .map(|misfit| (&found_cc, misfit.to_string()))
+            .or_else(|| Some((&found_cxx, found_cxx.misfit(self.raw)?.to_string())))
             .or_else(|| {
-                (found_cc.major != found_cxx.major)
-                    .then(|| "the C and the C++ compiler are of different versions".to_owned())
+                (found_cc.major != found_cxx.major).then(|| {
+                    (
+                        &found_cxx,
+                        "the C and the C++ compiler are of different versions".to_owned(),
+                    )
+                })
             });
         match misfit {
-            Some(reason) => tools.verdict = unprofiled(reason),
+            Some((compiler, reason)) => tools.verdict = unprofiled(compiler, reason),
             None => match self.own_profdata(&found_cc) {
                 Ok(profdata) => tools.profdata = profdata,
-                Err(error) => tools.verdict = unprofiled(error.to_string()),
+                Err(error) => tools.verdict = unprofiled(&found_cc, error.to_string()),
             },
         }
         Ok(tools)
@@ -214,16 +242,18 @@ impl Search<'_> {
 
     /// The compiler of the setting: it must fit.
     fn named(&self, program: &Path) -> Result<CTools> {
-        let unfit = |reason: String| UnfitCompiler {
+        let unfit = |version: String, reason: String| UnfitCompiler {
             program: program.display().to_string(),
+            version,
             reason,
             llvm_major: self.rustc.llvm_major,
         };
         let cc = vec![program.display().to_string()];
-        let found =
-            CCompiler::inspect(&cc, self.scratch).map_err(|error| unfit(error.to_string()))?;
+        let found = CCompiler::inspect(&cc, self.scratch)
+            .map_err(|error| unfit(String::new(), with_causes(&error)))?;
+        let version = format!(" ({})", found.version_line);
         let cxx = c_compiler::with_cxx(&found, self.raw, self.scratch)
-            .map_err(|misfit| unfit(misfit.to_string()))?;
+            .map_err(|misfit| unfit(version, misfit.to_string()))?;
         self.pair(found, cxx, Origin::Setting)
     }
 
