@@ -166,10 +166,10 @@ pub struct CargoArgs {
 /// How the profile is made and read.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FdoArgs {
-    /// C compiler of profiled code: `auto`, `keep`, or a clang [default: auto]
+    /// C compiler: `auto` (a clang where `cc` does not fit), `keep` (never another), or a clang
     #[arg(long, value_name = "CHOICE")]
     pub c_compiler: Option<String>,
-    /// The llvm-profdata to use [default: the first that reads what rustc's programs write]
+    /// The llvm-profdata to use [default: the first that fits]
     #[arg(long, value_name = "PATH")]
     pub llvm_profdata: Option<PathBuf>,
     /// Print each command as it would run, and run none
@@ -191,7 +191,7 @@ pub struct InitArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
-    /// Print it instead of writing fdo.toml
+    /// Print the starter instead of writing it
     #[arg(long)]
     pub print: bool,
 }
@@ -201,23 +201,23 @@ pub struct InitArgs {
 pub enum Method {
     /// Counters compiled in
     Instrument,
-    /// perf records the plain program
+    /// perf records the plain program (not there yet)
     Sample,
 }
 
 /// `cargo fdo train`
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Workload: `bench`, `test`, `run`, `example:NAME`, or one of fdo.toml [default: all of it]
+    /// Workload: `bench`, `test`, `run`, `example:NAME`, or one of fdo.toml; may be repeated
     #[arg(short, long, value_name = "NAME")]
     pub workload: Vec<String>,
-    /// Counters compiled in, or perf recordings of the plain program
+    /// How counts are gathered
     #[arg(long, value_enum)]
     pub method: Option<Method>,
-    /// Only build the program with counters and say where it is
+    /// Only build the program with counters and print its path
     #[arg(long)]
     pub build_only: bool,
-    /// Merge raw profiles made elsewhere instead of running anything
+    /// Merge the raw profiles of a `--build-only` program instead of running anything
     #[arg(
         long,
         value_name = "FILES|DIR",
@@ -228,10 +228,10 @@ pub struct TrainArgs {
     /// Share of raw profiles that may be bad [default: 1%]
     #[arg(long, value_name = "SHARE")]
     pub max_loss: Option<String>,
-    /// Keep the raw profiles after merging
+    /// Keep the raw profiles after merging, below target/fdo/
     #[arg(long)]
     pub keep_raw: bool,
-    /// Do not compare with a plain run
+    /// Do not run without counters as well to measure the slow-down
     #[arg(long)]
     pub no_overhead: bool,
     #[command(flatten)]
@@ -295,7 +295,7 @@ pub struct RunArgs {
 /// `cargo fdo status`
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// Print it as JSON
+    /// Print all that is known of it as JSON
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
@@ -317,7 +317,7 @@ pub enum EnvPhase {
 pub enum EnvFormat {
     /// `export NAME='value'` lines to `eval`; names that no shell takes are left out
     Sh,
-    /// `NAME=value` words for `env -S` and `docker --env-file`
+    /// `NAME=value` lines for `env -S` and `docker run --env-file`
     Env,
     /// A JSON object
     Json,

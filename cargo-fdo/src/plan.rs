@@ -6,7 +6,7 @@ use crate::settings::Cargo;
 use crate::shim;
 use crate::store::Layout;
 use crate::store::keys::{KeyedPackage, Orders};
-use crate::tool::Invocation;
+use crate::tool::{Invocation, signals};
 use crate::toolbox::{Toolbox, Verdict};
 use crate::workspace::Workspace;
 use fdo_build::flags::{self, Counters, Pins};
@@ -258,8 +258,10 @@ fn rust_order(
         (Phase::Instrument, _) => {
             order.flags = flags::rustc_instrument(&inputs.layout.raw_by_hand());
             order.flags.extend(policy.rustflags.iter().cloned());
-            let object = signal_object(inputs);
-            order.link_flags = vec![format!("-Clink-arg={}", object.display())];
+            if signals::supported(&inputs.cargo.target) {
+                let object = signal_object(inputs);
+                order.link_flags = vec![format!("-Clink-arg={}", object.display())];
+            }
         }
         (Phase::Optimize, Some(slices)) => {
             if let Some(slice) = &slices.rust {
@@ -297,9 +299,11 @@ fn c_order(
             order.flags = flags::clang_instrument(policy.counters, &inputs.layout.raw_by_hand());
             order.flags.extend(policy.cflags.iter().cloned());
             order.link_flags = flags::clang_instrument_link(policy.counters);
-            order
-                .link_flags
-                .push(signal_object(inputs).display().to_string());
+            if signals::supported(&inputs.cargo.target) {
+                order
+                    .link_flags
+                    .push(signal_object(inputs).display().to_string());
+            }
         }
         (Phase::Optimize, Some(slices)) => {
             let slice = match policy.counters {

@@ -208,37 +208,56 @@ impl Workspace {
             .find(|package| package.is_member && package.bins.iter().any(|name| name == bin))
     }
 
-    /// What tells apart packages that share name and version line: manifest directory → salt.
+    /// What tells apart packages of one name: manifest directory → salt.
     ///
-    /// Only those packages have one, and it depends on where the package comes from, not on
-    /// where the checkout is.
+    /// Symbol names carry it, so it must stay while a program lives: the newest package of a
+    /// name, nearly always the only one, has none, whatever its version, and keeps its profile
+    /// across every version bump. Older ones beside it have their version line. It depends on
+    /// where a package comes from only where that is all there is, and never on where the
+    /// checkout is.
     pub fn salts(&self) -> Vec<(String, String)> {
-        let mut lines: BTreeMap<(String, String), Vec<&Package>> = BTreeMap::new();
+        let mut by_name: BTreeMap<&str, Vec<(Option<semver::Version>, &Package)>> = BTreeMap::new();
         for package in &self.packages {
-            let line = version_line(&package.version);
-            lines
-                .entry((package.name.clone(), line))
+            let version = semver::Version::parse(&package.version).ok();
+            by_name
+                .entry(&package.name)
                 .or_default()
-                .push(package);
+                .push((version, package));
         }
-        lines
-            .values()
-            .filter(|packages| packages.len() > 1)
-            .flatten()
-            .map(|package| {
-                let origin = match &package.source {
-                    Some(source) => source.clone(),
-                    None => package
-                        .manifest_dir
-                        .strip_prefix(&self.root)
-                        .unwrap_or(&package.manifest_dir)
-                        .to_string_lossy()
-                        .into_owned(),
+        let mut salts = Vec::new();
+        for mut packages in by_name.into_values() {
+            packages.sort_by(|a, b| {
+                let place = |package: &Package| (package.source.clone(), self.place(package));
+                b.0.cmp(&a.0).then_with(|| place(a.1).cmp(&place(b.1)))
+            });
+            let lines: Vec<String> = packages
+                .iter()
+                .map(|(_, package)| version_line(&package.version))
+                .collect();
+            for (at, (_, package)) in packages.iter().enumerate().skip(1) {
+                let line = &lines[at];
+                let alone = lines.iter().filter(|other| *other == line).count() == 1;
+                let salt = if alone {
+                    line.clone()
+                } else {
+                    let origin = package.source.clone();
+                    let origin = origin.unwrap_or_else(|| self.place(package));
+                    format!("{}@{origin}", package.version).replace(' ', "_")
                 };
-                let salt = format!("{}@{}", package.version, origin).replace(' ', "_");
-                (package.manifest_dir.to_string_lossy().into_owned(), salt)
-            })
-            .collect()
+                salts.push((package.manifest_dir.to_string_lossy().into_owned(), salt));
+            }
+        }
+        salts
+    }
+
+    /// A package's directory as the same in every checkout.
+    fn place(&self, package: &Package) -> String {
+        package
+            .manifest_dir
+            .strip_prefix(&self.root)
+            .unwrap_or(&package.manifest_dir)
+            .to_string_lossy()
+            .into_owned()
     }
 }
 
@@ -279,22 +298,48 @@ mod tests {
         }
     }
 
-    #[test]
-    fn only_packages_of_one_name_and_version_line_get_a_salt() {
+    fn salts(packages: Vec<Package>) -> Vec<(String, String)> {
         let workspace = Workspace {
             root: "/w".into(),
             target_dir: "/w/target".into(),
-            packages: vec![
-                package("a", "1.0.0", Some("registry+x"), "/r/a-1.0.0"),
-                package("a", "2.0.0", Some("registry+x"), "/r/a-2.0.0"),
-                package("b", "0.3.1", Some("registry+x"), "/r/b"),
-                package("b", "0.3.1", None, "/w/vendor/b"),
-            ],
+            packages,
             members: vec![],
             default_members: vec![],
         };
-        let salts = workspace.salts();
-        assert_eq!(salts.len(), 2);
-        assert!(salts.contains(&("/w/vendor/b".into(), "0.3.1@vendor/b".into())));
+        workspace.salts()
+    }
+
+    #[test]
+    fn a_package_alone_with_its_name_has_no_salt_whatever_its_version() {
+        assert!(salts(vec![package("a", "0.1.0", None, "/w/a")]).is_empty());
+        assert!(salts(vec![package("a", "0.2.0", None, "/w/a")]).is_empty());
+    }
+
+    #[test]
+    fn the_newest_of_a_name_has_no_salt_and_older_ones_have_their_version_line() {
+        let found = salts(vec![
+            package("a", "1.0.3", Some("registry+x"), "/r/a-1.0.3"),
+            package("a", "2.0.0", Some("registry+x"), "/r/a-2.0.0"),
+            package("a", "0.3.1", Some("registry+x"), "/r/a-0.3.1"),
+        ]);
+        assert_eq!(
+            found,
+            [("/r/a-1.0.3", "1"), ("/r/a-0.3.1", "0.3")]
+                .map(|(dir, salt)| (dir.to_owned(), salt.to_owned()))
+        );
+    }
+
+    #[test]
+    fn packages_of_one_name_and_version_line_are_told_apart_by_their_origin() {
+        let found = salts(vec![
+            package("b", "0.3.1", Some("registry+x"), "/r/b"),
+            package("b", "0.3.1", None, "/w/vendor/b"),
+            package("b", "0.3.0", None, "/w/old/b"),
+        ]);
+        let salts: std::collections::BTreeSet<&str> =
+            found.iter().map(|(_, salt)| salt.as_str()).collect();
+        assert_eq!(salts.len(), 2, "{found:?}");
+        assert!(!salts.contains(""));
+        assert!(!found.iter().any(|(_, salt)| salt.contains("/w/")));
     }
 }

@@ -158,7 +158,7 @@ impl Sandbox {
         Run::of(command.arg("fdo").args(args))
     }
 
-    /// A `cargo fdo` to be started by the test, with both outputs caught.
+    /// `cargo fdo`, for a test that starts and stops it by itself; its outputs are caught.
     pub fn cargo_fdo_command(&self, args: &[&str]) -> Command {
         let mut command = self.command(binaries::cargo_fdo());
         command

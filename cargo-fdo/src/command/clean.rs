@@ -25,12 +25,14 @@ pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
     }
     let _lock = session.lock()?;
     let layout = &session.layout;
-    let mut ours = vec![layout.raw(), layout.raw_by_hand(), layout.tmp()];
+    let mut ours = vec![layout.raw(), layout.tmp()];
     for phase in Phase::ALL {
         ours.push(layout.phase_dir(phase));
         ours.push(layout.state(phase));
     }
     if !args.keep_profiles {
+        // Raw profiles of programs run by hand may still be collected.
+        ours.push(layout.raw_by_hand());
         ours.push(layout.campaigns());
         ours.push(layout.slices());
     }

@@ -54,6 +54,13 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         session.cargo.target_argument.clone().into(),
     );
     let ui = &session.ui;
+    if phase == Phase::Instrument {
+        ui.note(format_args!(
+            "it is for building; unset LLVM_PROFILE_FILE, or set it, to run the program: here it \
+             keeps what the build runs out of `{}`",
+            session.layout.raw_by_hand().display()
+        ));
+    }
     match args.format {
         EnvFormat::Sh => {
             for (name, value) in &variables {

@@ -172,6 +172,13 @@ impl Session {
     ///
     /// If rustc can't compile it.
     pub fn make_signal_object(&self, toolbox: &Toolbox) -> Result<()> {
+        if !signals::supported(&self.cargo.target) {
+            self.ui.note(format_args!(
+                "programs for {} do not save their counters on SIGTERM and SIGUSR2",
+                self.cargo.target
+            ));
+            return Ok(());
+        }
         let object = signal_object(self.inputs(toolbox));
         if !object.exists() {
             signals::build(&toolbox.rustc, &self.cargo.target_argument, &object)?;

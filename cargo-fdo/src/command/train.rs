@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::cli::{MatchArgs, Method, TrainArgs};
-use crate::config::{self, Workload, WorkloadChoice};
+use crate::config::{self, Kind, Workload, WorkloadChoice};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
 use crate::plan::PhasePlan;
@@ -69,6 +69,17 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     for job in &jobs {
         if let JobKind::Commands(workload) = &job.kind {
             workload::check_bins(workload, &session.workspace)?;
+        }
+    }
+    for choice in &choices {
+        if let WorkloadChoice::Named(workload) = choice
+            && workload.kind == Kind::Evaluate
+        {
+            session.ui.warn(format_args!(
+                "workload `{}` is there to evaluate: measured with what it was trained on, a \
+                 gain looks better than it is",
+                workload.name
+            ));
         }
     }
     let _lock = session.lock()?;
@@ -297,20 +308,18 @@ fn measure_slowdown(
         .layout
         .state(Phase::Instrument)
         .join("build-seconds");
-    if !instrumented.built.all_fresh() {
-        let seconds = instrumented.built.duration.as_secs_f64();
-        let _ = fs::write_atomic(&memory, seconds.to_string().as_bytes());
-    }
-    let build_seconds: f64 = fs::read_if_there(&memory)
+    // The longest so far: later builds may be partial.
+    let before: f64 = fs::read_if_there(&memory)
         .ok()
         .flatten()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(f64::INFINITY);
+        .unwrap_or(0.0);
+    let build_seconds = before.max(instrumented.built.duration.as_secs_f64());
+    let _ = fs::write_quick(&memory, build_seconds.to_string().as_bytes());
     let run_seconds: f64 = entries.iter().map(|entry| entry.seconds).sum();
     if build_seconds + run_seconds > CHEAP.as_secs_f64() {
-        session.ui.verbose(
-            "Skipping",
-            "the comparison with a plain run: building it would take long",
+        session.ui.detail(
+            "no plain run to compare with: building and running it would take over a minute",
         );
         return;
     }

@@ -86,7 +86,7 @@ fn named_workload(facts: &StarterFacts, file: &mut Lines) {
     file.off("weight = 1");
     file.off("repeat = 1");
     file.off("timeout = \"5min\"");
-    file.say("\"evaluate\" is for `cargo fdo compare` only, never for training.");
+    file.say("\"evaluate\" is for measuring, not for training: its gain is then an honest one.");
     file.off("kind = \"train\"");
 }
 

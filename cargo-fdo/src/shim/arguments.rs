@@ -102,27 +102,38 @@ impl Unit {
     }
 }
 
-/// The arguments with cargo's `-C metadata=…` replaced.
+/// The arguments for symbol names that last: cargo's `-C metadata=…` replaced, `-C incremental=…`
+/// left out.
 ///
-/// Cargo's value changes with every profile setting, with the version, with a
+/// Cargo's metadata changes with every profile setting, with the version, with a
 /// build-dependency's version; every Rust symbol carries it, so all counts would be lost.
-pub(super) fn with_metadata(args: &[OsString], metadata: &str) -> Vec<OsString> {
+///
+/// An incremental build gives a crate up to 256 units named by hashes, so that other functions
+/// are local, under other names, than in the next build. And it could reuse objects of another
+/// profile: that is nothing that a build for speed should risk or gains much from.
+pub(super) fn with_stable_names(args: &[OsString], metadata: &str) -> Vec<OsString> {
     let mut out = Vec::with_capacity(args.len() + 8);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        if starts_with(arg, "-Cmetadata=") {
-            out.push(format!("-Cmetadata={metadata}").into());
-        } else if arg == "-C" {
-            out.push(arg.clone());
-            match rest.next() {
-                Some(value) if starts_with(value, "metadata=") => {
-                    out.push(format!("metadata={metadata}").into());
-                }
-                Some(value) => out.push(value.clone()),
-                None => {}
-            }
+        let (value, joined) = if arg == "-C" || arg == "--codegen" {
+            (rest.next(), false)
         } else {
+            (Some(arg), true)
+        };
+        let prefix = if joined { "-C" } else { "" };
+        let names = |option: &str| {
+            value.is_some_and(|value| starts_with(value, &format!("{prefix}{option}=")))
+        };
+        if names("incremental") {
+            continue;
+        }
+        if !joined {
             out.push(arg.clone());
+        }
+        if names("metadata") {
+            out.push(format!("{prefix}metadata={metadata}").into());
+        } else {
+            out.extend(value.cloned());
         }
     }
     out
@@ -192,6 +203,13 @@ mod tests {
     fn metadata_is_replaced_in_both_spellings_and_nothing_else_is() {
         let args = words("-C metadata=aa -C opt-level=3 -Cmetadata=bb src/metadata=cc.rs");
         let expected = words("-C metadata=X -C opt-level=3 -Cmetadata=X src/metadata=cc.rs");
-        assert_eq!(with_metadata(&args, "X"), expected);
+        assert_eq!(with_stable_names(&args, "X"), expected);
+    }
+
+    #[test]
+    fn incremental_compilation_is_left_out_in_both_spellings() {
+        let args = words("-C incremental=/i -Cincremental=/i -C opt-level=3 src/incremental=a.rs");
+        let expected = words("-C opt-level=3 src/incremental=a.rs");
+        assert_eq!(with_stable_names(&args, "X"), expected);
     }
 }

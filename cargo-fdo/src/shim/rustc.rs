@@ -5,7 +5,7 @@
 //! cargo watch the key of the package's C objects, so that a new profile runs it again.
 //! Everything else passes through.
 
-use super::arguments::{Unit, expand_argument_files, with_metadata};
+use super::arguments::{Unit, expand_argument_files, with_stable_names};
 use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, stderr};
 use crate::profile::evidence::Evidence;
 use fdo_build::flags;
@@ -60,7 +60,7 @@ fn compile_unit(
             "`{flag}` in cargo's rustflags is a profile of its own; remove it for this run"
         ));
     }
-    let mut args = with_metadata(rest, &metadata(unit, &order));
+    let mut args = with_stable_names(rest, &metadata(unit, &order));
     if !unit.has_mangling {
         // Names of v0 say which crate they come from, and can be rewritten.
         args.push("-Csymbol-mangling-version=v0".into());
@@ -150,7 +150,8 @@ fn real(compiler: &OsString, args: &[OsString]) -> Command {
 }
 
 /// A crate's `-C metadata`, from what must keep two crates of one program apart and nothing
-/// else: cargo's own changes with every profile setting and with each version.
+/// else: cargo's own changes with every profile setting and with each version. What keeps two
+/// packages of one name apart is their salt (`Workspace::salts`).
 fn metadata(unit: &Unit, order: &Order) -> String {
     let variable = |name| std::env::var(name).unwrap_or_default();
     let manifest_dir = variable("CARGO_MANIFEST_DIR");
@@ -159,15 +160,9 @@ fn metadata(unit: &Unit, order: &Order) -> String {
         .iter()
         .find(|(directory, _)| *directory == manifest_dir)
         .map_or("", |(_, salt)| salt);
-    let line = version_line(
-        &variable("CARGO_PKG_VERSION_MAJOR"),
-        &variable("CARGO_PKG_VERSION_MINOR"),
-        &variable("CARGO_PKG_VERSION_PATCH"),
-    );
     let mut hash = Sha256::new();
     for part in [
         variable("CARGO_PKG_NAME").as_str(),
-        &line,
         salt,
         &unit.crate_name,
         unit.crate_types.join(",").as_str(),
@@ -180,15 +175,6 @@ fn metadata(unit: &Unit, order: &Order) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-/// The part of a version that cargo allows once in a graph: `1`, `0.3`, `0.0.7`.
-fn version_line(major: &str, minor: &str, patch: &str) -> String {
-    match (major, minor) {
-        ("0", "0") => format!("0.0.{patch}"),
-        ("0", _) => format!("0.{minor}"),
-        _ => major.to_owned(),
-    }
 }
 
 /// Makes cargo watch a key: adds it to the unit's dep-info.
@@ -225,13 +211,6 @@ fn with_dependency(dep_info: &str, dependency: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn version_lines_are_cargos() {
-        assert_eq!(version_line("1", "2", "3"), "1");
-        assert_eq!(version_line("0", "2", "3"), "0.2");
-        assert_eq!(version_line("0", "0", "3"), "0.0.3");
-    }
 
     #[test]
     fn the_key_is_added_to_the_first_rule_with_its_spaces_escaped() {

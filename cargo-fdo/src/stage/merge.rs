@@ -3,7 +3,7 @@
 use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
-use crate::profile::instr_text::{InstrProfile, TextError};
+use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names;
 use crate::profile::raw::{self, RawError};
 use crate::profile::slice;
@@ -215,7 +215,18 @@ pub fn run(
     let limits = summary.limits();
     let whole = ir.to_text();
     let plain = rust_plain_names(&ir, known.c_names);
-    let (rust, c) = slice::split(ir, &plain);
+    // Without a census nobody knows whose an unmangled function is: both compilers get it.
+    let unclear: Vec<Record> = if known.c_names.is_empty() {
+        let is_unclear = |record: &&Record| plain.contains(&record.name);
+        ir.records.iter().filter(is_unclear).cloned().collect()
+    } else {
+        Vec::new()
+    };
+    let (rust, mut c) = slice::split(ir, &plain);
+    // A program without any C has no use for a C slice.
+    if !c.records.is_empty() {
+        c.records.extend(unclear);
+    }
     Ok(Merged {
         whole,
         rust: non_empty(rust).map(|rust| {

@@ -119,7 +119,7 @@ pub(super) fn find(
         (CCompilerChoice::Auto, None, None) => search.automatic(),
         (CCompilerChoice::Keep, None, None) => {
             let (cc, cxx) = defaults();
-            search.kept(&cc, &cxx, Origin::Default)
+            search.kept(&cc, &cxx, Origin::Setting)
         }
         (_, Some((name, cc)), Some((_, cxx))) => {
             search.kept(cc, cxx, Origin::Variable(name.clone()))
@@ -182,6 +182,7 @@ impl Search<'_> {
                 "{} and unset {name}, or set it to that clang",
                 packages(self.rustc.llvm_major)
             ),
+            Origin::Setting => "`c-compiler = \"auto\"` would use a clang that fits".to_owned(),
             _ => packages(self.rustc.llvm_major),
         };
         let chosen_by = match &origin {

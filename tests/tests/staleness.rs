@@ -1,0 +1,113 @@
+//! A profile of code that has changed since: said, judged, and accepted on request only.
+
+mod mixed;
+
+use fdo_tests::Sandbox;
+use mixed::{C, RUST, edit, train};
+
+/// Trained, then most hot functions of both languages got other bodies.
+fn stale() -> Sandbox {
+    let t = mixed::sandbox();
+    train(&t, RUST, C);
+    // In LLVM's terms a function changes with its control flow.
+    for (from, to) in [
+        ("n % 3 == 0", "n % 7 == 1 || n % 11 == 3"),
+        (
+            "while n > 1 && steps < 4",
+            "while n > 1 && n != 77 && steps < 4",
+        ),
+        ("n % 5 == 0", "n % 5 == 0 && n % 13 != 2"),
+        ("n & 4 == 0", "n & 4 == 0 || n % 17 == 5"),
+        ("n & 8 == 0", "n & 8 == 0 && n % 19 != 4"),
+        (
+            "sum = sum.wrapping_add(step(n));",
+            "if n % 23 != 5 { sum = sum.wrapping_add(step(n)); }",
+        ),
+    ] {
+        edit(&t, "work/src/lib.rs", from, to);
+    }
+    edit(
+        &t,
+        "native/c/spin.c",
+        "n % 3 == 0 ?",
+        "n % 3 == 0 && n % 29 != 3 ?",
+    );
+    edit(
+        &t,
+        "native/c/spin.c",
+        "sum += helper(n) ^ twist(n);",
+        "if (n % 31 != 7) sum += helper(n) ^ twist(n);",
+    );
+    t
+}
+
+#[test]
+fn a_profile_of_changed_functions_is_stale_until_that_is_allowed() {
+    if !mixed::require() {
+        return;
+    }
+    let t = stale();
+    let run = t.cargo_fdo(["build", "--release"]).fails_with(7);
+    run.stderr_has("less than the 80");
+    run.stderr_has("changed since the training");
+    run.stderr_has("--allow-stale");
+    let (used, all) = mixed::used(&t);
+    assert!(used < 0.8, "{all:#}");
+    let lost = all["lost"].as_array().expect("a list");
+    let row = lost
+        .iter()
+        .find(|row| {
+            row["name"]
+                .as_str()
+                .is_some_and(|name| name.contains("collatz"))
+        })
+        .unwrap_or_else(|| panic!("`collatz` is not among the lost: {all:#}"));
+    assert_eq!(row["reason"], "it was changed since the training");
+    let c = lost.iter().find(|row| {
+        row["name"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("native_spin"))
+    });
+    assert_eq!(
+        c.map(|row| &row["reason"]),
+        Some(&"it was changed since the training".into()),
+        "{all:#}"
+    );
+
+    // Everything is up to date now, and the verdict is the same.
+    let again = t.cargo_fdo(["build", "--release"]).fails_with(7);
+    again.stderr_lacks("Compiling");
+    let allowed = t
+        .cargo_fdo(["build", "--release", "--allow-stale"])
+        .succeeds();
+    allowed.stderr_has("less than the 80");
+    allowed.stdout_has("release/app");
+    let _ = t
+        .cargo_fdo(["build", "--release", "--min-match", "1%"])
+        .succeeds();
+    let _ = t
+        .cargo_fdo(["build", "--release", "--min-match", "99%"])
+        .fails_with(7);
+
+    // A new training is the way out.
+    train(&t, RUST, C);
+    mixed::build(&t);
+    assert_eq!(mixed::used(&t).0, 1.0);
+}
+
+#[test]
+fn a_profile_of_another_program_is_stale() {
+    if !mixed::require() {
+        return;
+    }
+    let t = mixed::sandbox();
+    train(&t, RUST, C);
+    t.write(
+        "work/src/lib.rs",
+        "pub fn spin(n: u64) -> u64 { (1..n).map(|k| k ^ n).max().unwrap_or(0) }\n",
+    );
+    let run = t
+        .cargo_fdo(["build", "--release", "--min-match", "95%"])
+        .fails_with(7);
+    run.stderr_has("no compiler saw it");
+}
