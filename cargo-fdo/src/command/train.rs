@@ -229,9 +229,11 @@ fn run_jobs(
     instrumented: &Instrumented,
     jobs: &[Job],
 ) -> Result<Vec<RawProfiles>> {
-    let raw = session.layout.raw();
     // Left by a run that was killed.
-    fs::remove_ours(session.layout.root(), &raw)?;
+    fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    // A directory of this run's own: what that one started may still be running, and would count
+    // in ours.
+    let raw = session.layout.raw().join(std::process::id().to_string());
     fs::create_dir(&raw)?;
     fs::create_dir(&session.layout.tmp())?;
     let bins = bins(&instrumented.built);

@@ -94,6 +94,7 @@ fn compile_unit(
     let record = evidence::RustUnit {
         crate_name: unit.crate_name.clone(),
         unit: format!("{}{}", unit.crate_name, unit.extra_filename),
+        out_dir: unit.out_dir.clone().unwrap_or_default(),
         slice: order.slice.clone(),
         words: seen.to_text(),
     };

@@ -235,9 +235,13 @@ pub fn measure(
             built_packages.insert(package.id());
         }
     }
+    let made = Made::of(built);
     for package in &built_packages {
         for unit in evidence::load::<RustUnit>(&plan.state, package, Language::Rust) {
-            if unit.slice == rust_hash && built_crates.contains(&unit.crate_name) {
+            if unit.slice == rust_hash
+                && built_crates.contains(&unit.crate_name)
+                && made.holds(&unit)
+            {
                 said.merge(evidence::words(&unit.words));
             }
         }
@@ -305,6 +309,85 @@ pub fn measure(
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
     elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     Ok(Use { used, elsewhere })
+}
+
+/// The files that a build consists of.
+///
+/// Evidence of other units lies beside theirs: those of the same crates under other profile
+/// settings, which cargo keeps too, and which prove nothing about this build.
+struct Made {
+    /// As cargo calls them.
+    paths: BTreeSet<PathBuf>,
+    /// Programs and libraries to ship have a second name without the unit's hash: a hard link,
+    /// or a copy where there are none.
+    copies: Vec<(PathBuf, same_file::Id)>,
+}
+
+impl Made {
+    fn of(built: &Built) -> Made {
+        let paths: BTreeSet<PathBuf> = built
+            .artifacts
+            .iter()
+            .flat_map(|artifact| artifact.files.iter().chain(&artifact.executable))
+            .cloned()
+            .collect();
+        let copies = paths
+            .iter()
+            .filter_map(|path| Some((path.clone(), same_file::Id::of(path)?)))
+            .collect();
+        Made { paths, copies }
+    }
+
+    fn holds(&self, unit: &RustUnit) -> bool {
+        unit.outputs().any(|output| {
+            self.paths.contains(&output)
+                || same_file::Id::of(&output).is_some_and(|id| {
+                    self.copies
+                        .iter()
+                        .any(|(path, other)| id.is_same(other) || id.is_copy(&output, other, path))
+                })
+        })
+    }
+}
+
+mod same_file {
+    use std::path::Path;
+
+    /// What tells files apart.
+    pub(super) struct Id {
+        #[cfg(unix)]
+        node: (u64, u64),
+        len: u64,
+    }
+
+    impl Id {
+        pub(super) fn of(path: &Path) -> Option<Id> {
+            #[cfg(unix)]
+            use std::os::unix::fs::MetadataExt;
+            let data = std::fs::metadata(path).ok()?;
+            Some(Id {
+                #[cfg(unix)]
+                node: (data.dev(), data.ino()),
+                len: data.len(),
+            })
+        }
+
+        /// Two names of one file.
+        pub(super) fn is_same(&self, other: &Id) -> bool {
+            #[cfg(unix)]
+            let same = self.node == other.node;
+            #[cfg(not(unix))]
+            let same = false;
+            same && self.len == other.len
+        }
+
+        /// Two files with one content.
+        pub(super) fn is_copy(&self, path: &Path, other: &Id, other_path: &Path) -> bool {
+            let read = std::fs::read;
+            self.len == other.len
+                && read(path).is_ok_and(|a| read(other_path).is_ok_and(|b| a == b))
+        }
+    }
 }
 
 enum Place {

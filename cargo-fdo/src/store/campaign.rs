@@ -148,6 +148,9 @@ const WHOLE: &str = "merged.proftext";
 const OWNERS: &str = "c-owners.json";
 const MANIFEST: &str = "manifest.json";
 
+/// What names of unfinished campaigns begin with.
+const FRESH: &str = ".new-";
+
 /// How many campaigns are kept.
 const KEPT: usize = 5;
 
@@ -182,8 +185,15 @@ impl Campaign {
         let manifest = content.manifest;
         let dir = layout.campaign(&manifest.id);
         fs::create_dir(&layout.campaigns())?;
+        // Left by a run that was killed here; we hold the lock.
+        for left in fs::list(&layout.campaigns())? {
+            let name = left.file_name().unwrap_or_default().as_encoded_bytes();
+            if name.starts_with(FRESH.as_bytes()) {
+                fs::remove_ours(layout.root(), &left)?;
+            }
+        }
         let fresh = tempfile::Builder::new()
-            .prefix(".new-")
+            .prefix(FRESH)
             .tempdir_in(layout.campaigns())
             .map_err(|error| FsError::new("make a directory in", &layout.campaigns(), error))?;
         for (name, text) in &content.slices {
