@@ -88,7 +88,7 @@ fn a_profile_of_changed_functions_is_stale_until_that_is_allowed() {
     // A new training is the way out.
     train(&t, RUST, C);
     mixed::build(&t);
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn what_compilers_said_of_another_build_proves_nothing_of_this_one() {
     let t = mixed::sandbox();
     train(&t, RUST, C);
     mixed::build(&t);
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
     let release = "[profile.release]\n";
     let other = "[profile.release]\ndebug = 1\n";
 
@@ -132,7 +132,7 @@ fn what_compilers_said_of_another_build_proves_nothing_of_this_one() {
     t.write("native/c/spin.c", mixed::SPIN_C);
     edit(&t, "Cargo.toml", other, release);
     mixed::build(&t);
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
 }
 
 #[test]

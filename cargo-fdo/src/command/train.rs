@@ -13,8 +13,10 @@ use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{build, census, collect};
-use crate::store::campaign::{self, Campaign, Content, LimitsEntry, Manifest, WorkloadEntry};
+use crate::stage::{build, census, collect, units};
+use crate::store::campaign::{
+    self, Campaign, Content, LimitsEntry, Manifest, Partition, WorkloadEntry,
+};
 use crate::store::keys;
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
@@ -112,7 +114,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         &scratch,
         &session.ui,
     )?;
-    let campaign = publish(&session, &toolbox, &merged, entries, owners)?;
+    let built = instrumented.as_ref().map(|start| &start.built);
+    let partition = units::partition(&plan.state, built, &session.workspace);
+    let campaign = publish(&session, &toolbox, &merged, entries, owners, partition)?;
     if !args.keep_raw {
         // Raw profiles that the user collected are not below this directory.
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
@@ -367,6 +371,7 @@ fn publish(
     merged: &Merged,
     workloads: Vec<WorkloadEntry>,
     owners: BTreeMap<String, String>,
+    partition: Partition,
 ) -> Result<Campaign> {
     let slices: Vec<(&'static str, &str)> = [
         (campaign::RUST, &merged.rust),
@@ -407,6 +412,7 @@ fn publish(
             huge_working_set: merged.limits.huge_working_set,
             large_working_set: merged.limits.large_working_set,
         },
+        partition,
         functions: quality.functions,
         functions_executed: quality.functions_executed,
         blocks: quality.blocks,

@@ -30,6 +30,8 @@ pub struct UseReport {
     pub elsewhere_ratio: f64,
     /// Where that is.
     pub elsewhere: Vec<String>,
+    /// Codegen units that the user's settings ask for, and those of the training, if others.
+    pub other_units: Option<(u32, u32)>,
 }
 
 /// Counts, and how many of them were used.
@@ -153,6 +155,7 @@ impl UseReport {
                     },
                 })
                 .collect(),
+            other_units: found.other_units,
             elsewhere_ratio: found.elsewhere_ratio(),
             elsewhere: found
                 .elsewhere

@@ -21,6 +21,8 @@ pub struct RustUnit {
     pub out_dir: PathBuf,
     /// The slice it was compiled with; empty where there was none.
     pub slice: String,
+    /// The number of codegen units that cargo asked for; 0 where it left that to rustc.
+    pub codegen_units: u32,
     /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
     pub words: String,
 }

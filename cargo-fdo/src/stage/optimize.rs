@@ -1,7 +1,7 @@
 //! Builds with the profile, and proves that it was used.
 
 use super::build::{self, BuildError, Built};
-use super::census;
+use super::{census, units};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -10,7 +10,7 @@ use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::settings::Cargo;
-use crate::shim::evidence::{self, RustUnit};
+use crate::shim::evidence;
 use crate::store::campaign::{self, Campaign, CampaignError};
 use crate::store::{Layout, keys};
 use crate::tool::ToolError;
@@ -20,7 +20,6 @@ use crate::toolbox::Toolbox;
 use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
-use fdo_build::protocol::Language;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -105,6 +104,7 @@ pub fn prepare_slices(
             huge_working_set: limits.huge_working_set,
             large_working_set: limits.large_working_set,
         },
+        partition: campaign.manifest.partition.clone(),
         rust: make(campaign::RUST, &toolbox.profdata)?,
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
@@ -154,6 +154,9 @@ pub struct Use {
     /// Counts in code of the workspace that this build does not contain (a bench target's, say),
     /// by crate or package.
     pub elsewhere: Vec<(String, u128)>,
+    /// A number of codegen units that the user's settings ask for and the one that the profile
+    /// is of, where they differ.
+    pub other_units: Option<(u32, u32)>,
 }
 
 impl Use {
@@ -228,23 +231,12 @@ pub fn measure(
     let mut said = Evidence::default();
     let rust_hash = slices.rust.as_ref().map_or("", |slice| &slice.hash);
     let mut built_crates: BTreeSet<String> = BTreeSet::new();
-    let mut built_packages: BTreeSet<String> = BTreeSet::new();
     for artifact in &built.artifacts {
         built_crates.insert(artifact.name.replace('-', "_"));
-        if let Some(package) = workspace.by_cargo_id(&artifact.package) {
-            built_packages.insert(package.id());
-        }
     }
-    let made = Made::of(built);
-    for package in &built_packages {
-        for unit in evidence::load::<RustUnit>(&plan.state, package, Language::Rust) {
-            if unit.slice == rust_hash
-                && built_crates.contains(&unit.crate_name)
-                && made.holds(&unit)
-            {
-                said.merge(evidence::words(&unit.words));
-            }
-        }
+    let units = units::of_build(&plan.state, built, workspace);
+    for (_, unit) in units.iter().filter(|(_, unit)| unit.slice == rust_hash) {
+        said.merge(evidence::words(&unit.words));
     }
     let c_hash = slices.c.as_ref().map_or("", |slice| &slice.hash);
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
@@ -308,86 +300,16 @@ pub fn measure(
     );
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
     elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Ok(Use { used, elsewhere })
-}
-
-/// The files that a build consists of.
-///
-/// Evidence of other units lies beside theirs: those of the same crates under other profile
-/// settings, which cargo keeps too, and which prove nothing about this build.
-struct Made {
-    /// As cargo calls them.
-    paths: BTreeSet<PathBuf>,
-    /// Programs and libraries to ship have a second name without the unit's hash: a hard link,
-    /// or a copy where there are none.
-    copies: Vec<(PathBuf, same_file::Id)>,
-}
-
-impl Made {
-    fn of(built: &Built) -> Made {
-        let paths: BTreeSet<PathBuf> = built
-            .artifacts
-            .iter()
-            .flat_map(|artifact| artifact.files.iter().chain(&artifact.executable))
-            .cloned()
-            .collect();
-        let copies = paths
-            .iter()
-            .filter_map(|path| Some((path.clone(), same_file::Id::of(path)?)))
-            .collect();
-        Made { paths, copies }
-    }
-
-    fn holds(&self, unit: &RustUnit) -> bool {
-        unit.outputs().any(|output| {
-            self.paths.contains(&output)
-                || same_file::Id::of(&output).is_some_and(|id| {
-                    self.copies
-                        .iter()
-                        .any(|(path, other)| id.is_same(other) || id.is_copy(&output, other, path))
-                })
-        })
-    }
-}
-
-mod same_file {
-    use std::path::Path;
-
-    /// What tells files apart.
-    pub(super) struct Id {
-        #[cfg(unix)]
-        node: (u64, u64),
-        len: u64,
-    }
-
-    impl Id {
-        pub(super) fn of(path: &Path) -> Option<Id> {
-            #[cfg(unix)]
-            use std::os::unix::fs::MetadataExt;
-            let data = std::fs::metadata(path).ok()?;
-            Some(Id {
-                #[cfg(unix)]
-                node: (data.dev(), data.ino()),
-                len: data.len(),
-            })
-        }
-
-        /// Two names of one file.
-        pub(super) fn is_same(&self, other: &Id) -> bool {
-            #[cfg(unix)]
-            let same = self.node == other.node;
-            #[cfg(not(unix))]
-            let same = false;
-            same && self.len == other.len
-        }
-
-        /// Two files with one content.
-        pub(super) fn is_copy(&self, path: &Path, other: &Id, other_path: &Path) -> bool {
-            let read = std::fs::read;
-            self.len == other.len
-                && read(path).is_ok_and(|a| read(other_path).is_ok_and(|b| a == b))
-        }
-    }
+    let other_units = units.iter().find_map(|(package, unit)| {
+        let trained = slices.partition.of_package(&package.name)?;
+        (unit.slice == rust_hash && unit.codegen_units != trained)
+            .then_some((unit.codegen_units, trained))
+    });
+    Ok(Use {
+        used,
+        elsewhere,
+        other_units,
+    })
 }
 
 enum Place {
