@@ -15,7 +15,7 @@ use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
 use crate::store::campaign::{
-    self, Campaign, Content, LimitsEntry, Manifest, Partition, WorkloadEntry,
+    self, Campaign, Content, LimitsEntry, Manifest, Owners, Partition, WorkloadEntry,
 };
 use crate::store::keys;
 use crate::toolbox::{Toolbox, Verdict};
@@ -370,7 +370,7 @@ fn publish(
     toolbox: &Toolbox,
     merged: &Merged,
     workloads: Vec<WorkloadEntry>,
-    owners: BTreeMap<String, String>,
+    owners: Owners,
     partition: Partition,
 ) -> Result<Campaign> {
     let slices: Vec<(&'static str, &str)> = [

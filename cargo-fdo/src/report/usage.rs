@@ -137,12 +137,7 @@ impl UseReport {
                 packages: others,
                 share: rest.into(),
             }),
-            mismatched_counts: used
-                .lost
-                .iter()
-                .filter(|lost| lost.reason == Reason::Mismatched)
-                .map(|lost| lost.count)
-                .sum(),
+            mismatched_counts: used.mismatched,
             lost: used
                 .lost
                 .iter()

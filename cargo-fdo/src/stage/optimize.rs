@@ -10,8 +10,9 @@ use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::settings::Cargo;
+use crate::shim::cc::excludes;
 use crate::shim::evidence;
-use crate::store::campaign::{self, Campaign, CampaignError};
+use crate::store::campaign::{self, Campaign, CampaignError, Owner};
 use crate::store::{Layout, keys};
 use crate::tool::ToolError;
 use crate::tool::invocation::Invocation;
@@ -20,6 +21,7 @@ use crate::toolbox::Toolbox;
 use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
+use fdo_build::protocol::Language;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -261,13 +263,7 @@ pub fn measure(
     let place = |name: &str| -> Place {
         match language(name) {
             Lang::Rust => rust_place(name, workspace, &built_crates),
-            Lang::C => match owners.get(name) {
-                Some(package) if !c_packages.contains(package) && is_known(workspace, package) => {
-                    Place::Elsewhere(package.clone())
-                }
-                Some(package) => Place::Here(package.clone()),
-                None => Place::Here("C of unknown origin".to_owned()),
-            },
+            Lang::C => c_place(owners.get(name), plan, workspace, &c_packages),
         }
     };
 
@@ -282,6 +278,7 @@ pub fn measure(
                     *elsewhere.entry(owner).or_default() += record.total();
                 }
             }
+            Place::LeftOut => {}
             Place::Here(package) => {
                 if takes_part(&package, language(&record.name)) {
                     here.push(record);
@@ -295,6 +292,7 @@ pub fn measure(
         language,
         |name| match place(name) {
             Place::Here(package) | Place::Elsewhere(package) => package,
+            Place::LeftOut => String::new(),
         },
         LOST_SHOWN,
     );
@@ -317,6 +315,33 @@ enum Place {
     Here(String),
     /// Code of the workspace's graph that this build does not contain.
     Elsewhere(String),
+    /// The user's settings keep the profile from it.
+    LeftOut,
+}
+
+fn c_place(
+    owner: Option<&Owner>,
+    plan: &PhasePlan,
+    workspace: &Workspace,
+    built: &BTreeSet<String>,
+) -> Place {
+    let Some(Owner { package, source }) = owner else {
+        return Place::Here("C of unknown origin".to_owned());
+    };
+    let named = || workspace.packages.iter().filter(|p| p.name == *package);
+    // Of several versions the one that was compiled.
+    let Some(found) = named().find(|p| built.contains(&p.id())).or(named().next()) else {
+        return Place::Here(format!("{package} (not in this workspace)"));
+    };
+    let id = found.id();
+    let order = plan.orders.of(&id, Language::C);
+    if excludes(order, Some(&found.manifest_dir), source) {
+        Place::LeftOut
+    } else if built.contains(&id) {
+        Place::Here(id)
+    } else {
+        Place::Elsewhere(id)
+    }
 }
 
 /// Functions of the standard library that a crate's compilation made.
@@ -341,10 +366,6 @@ fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Pl
         // Of another program: lost, and it must show.
         None => Place::Here(format!("{krate} (not in this workspace)")),
     }
-}
-
-fn is_known(workspace: &Workspace, id: &str) -> bool {
-    workspace.packages.iter().any(|package| package.id() == id)
 }
 
 fn records(campaign: &Campaign, name: &str) -> Result<Vec<Record>, OptimizeError> {

@@ -181,6 +181,19 @@ impl Partition {
     }
 }
 
+/// C functions by their names in the profile.
+pub type Owners = BTreeMap<String, Owner>;
+
+/// Where a C function is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The package's name, which stays when its version changes.
+    pub package: String,
+    /// The source, relative to the package's directory where it is in there; of an inline
+    /// function that several have, the first.
+    pub source: String,
+}
+
 /// The version of [`Manifest`].
 pub const VERSION: u32 = 1;
 
@@ -217,8 +230,8 @@ pub struct Content<'a> {
     pub slices: Vec<(&'static str, &'a str)>,
     /// The whole profile as text.
     pub whole: &'a str,
-    /// C function → package.
-    pub owners: &'a BTreeMap<String, String>,
+    /// Where C functions are from.
+    pub owners: &'a Owners,
 }
 
 impl Campaign {
@@ -305,8 +318,8 @@ impl Campaign {
         Ok(Some(text))
     }
 
-    /// C function → package.
-    pub fn owners(&self) -> BTreeMap<String, String> {
+    /// Where C functions are from.
+    pub fn owners(&self) -> Owners {
         fs::read_if_there(&self.dir.join(OWNERS))
             .ok()
             .flatten()
