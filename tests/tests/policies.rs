@@ -129,9 +129,15 @@ fn what_a_policy_leaves_out_after_the_training_is_not_called_lost() {
     assert!(!is_profiled(&clang(&t, "optimize", "twist.c")));
     assert_eq!(languages(&t), ["Rust", "C and C++"]);
 
+    // A new version is still that package.
+    t.write("fdo.toml", "[package.native]\nc = false\n");
+    mixed::edit(&t, "native/Cargo.toml", "0.1.0", "0.9.0");
+    build(&t);
+    assert_eq!(languages(&t), ["Rust"]);
+
     // And back.
     t.write("fdo.toml", "");
     build(&t);
     assert!(is_profiled(&clang(&t, "optimize", "twist.c")));
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
 }

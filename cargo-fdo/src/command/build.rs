@@ -267,6 +267,10 @@ fn basis(campaign: &Campaign, built: &Built, plan: &PhasePlan) -> String {
         text.push_str(&artifact.package);
         for file in &artifact.files {
             text.push_str(&file.to_string_lossy());
+            // Other settings give another program under the same name.
+            if let Ok(time) = std::fs::metadata(file).and_then(|data| data.modified()) {
+                text.push_str(&format!("{time:?}"));
+            }
         }
     }
     text.push_str(&format!("{:?}", plan.orders));

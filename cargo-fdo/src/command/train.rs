@@ -13,8 +13,10 @@ use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{build, census, collect};
-use crate::store::campaign::{self, Campaign, Content, LimitsEntry, Manifest, WorkloadEntry};
+use crate::stage::{build, census, collect, units};
+use crate::store::campaign::{
+    self, Campaign, Content, LimitsEntry, Manifest, Owners, Partition, WorkloadEntry,
+};
 use crate::store::keys;
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
@@ -144,7 +146,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         &scratch,
         &session.ui,
     )?;
-    let campaign = publish(&session, &toolbox, &merged, entries, owners)?;
+    let built = instrumented.as_ref().map(|start| &start.built);
+    let partition = units::partition(&plan.state, built, &session.workspace);
+    let campaign = publish(&session, &toolbox, &merged, entries, owners, partition)?;
     if !args.keep_raw {
         // Raw profiles that the user collected are not below this directory.
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
@@ -261,9 +265,11 @@ fn run_jobs(
     instrumented: &Instrumented,
     jobs: &[Job],
 ) -> Result<Vec<RawProfiles>> {
-    let raw = session.layout.raw();
     // Left by a run that was killed.
-    fs::remove_ours(session.layout.root(), &raw)?;
+    fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    // A directory of this run's own: what that one started may still be running, and would count
+    // in ours.
+    let raw = session.layout.raw().join(std::process::id().to_string());
     fs::create_dir(&raw)?;
     fs::create_dir(&session.layout.tmp())?;
     let bins = bins(&instrumented.built);
@@ -394,7 +400,8 @@ fn publish(
     toolbox: &Toolbox,
     merged: &Merged,
     workloads: Vec<WorkloadEntry>,
-    owners: BTreeMap<String, String>,
+    owners: Owners,
+    partition: Partition,
 ) -> Result<Campaign> {
     let slices: Vec<(&'static str, &str)> = [
         (campaign::RUST, &merged.rust),
@@ -435,6 +442,7 @@ fn publish(
             huge_working_set: merged.limits.huge_working_set,
             large_working_set: merged.limits.large_working_set,
         },
+        partition,
         functions: quality.functions,
         functions_executed: quality.functions_executed,
         blocks: quality.blocks,

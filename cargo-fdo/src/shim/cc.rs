@@ -201,11 +201,20 @@ fn is_front_end(flag: &str) -> bool {
     flag.starts_with("-fprofile-instr-generate")
 }
 
+fn is_excluded(order: &Order, source: &str) -> bool {
+    excludes(
+        order,
+        std::env::var_os("CARGO_MANIFEST_DIR")
+            .as_ref()
+            .map(Path::new),
+        source,
+    )
+}
+
 /// Whether a source matches one of the package's globs: from the package's directory, or as
 /// the tail of the path.
-fn is_excluded(order: &Order, source: &str) -> bool {
-    let relative = std::env::var("CARGO_MANIFEST_DIR")
-        .ok()
+pub fn excludes(order: &Order, package_dir: Option<&Path>, source: &str) -> bool {
+    let relative = package_dir
         .and_then(|dir| Path::new(source).strip_prefix(dir).ok())
         .unwrap_or(Path::new(source));
     order.exclude.iter().any(|pattern| {

@@ -4,7 +4,8 @@ use super::build::Built;
 use crate::fs;
 use crate::profile::object_file;
 use crate::shim::evidence::{self, CObject, Treatment};
-use crate::workspace::Workspace;
+use crate::store::campaign::{Owner, Owners};
+use crate::workspace::{Package, Workspace};
 use fdo_build::protocol::Language;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,14 +80,12 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// Names of the counted C functions, and the packages that they are in.
-pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, String> {
-    let mut owners = BTreeMap::new();
-    for (package, objects) in objects(state, built, workspace) {
-        for object in objects {
-            for name in object.counted {
-                owners.entry(name).or_insert_with(|| package.clone());
-            }
+/// Names of the counted C functions, and where they are from.
+pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> Owners {
+    let mut owners = Owners::new();
+    for (id, objects) in objects(state, built, workspace) {
+        if let Some(package) = workspace.packages.iter().find(|known| known.id() == id) {
+            own(&mut owners, package, objects);
         }
     }
     owners
@@ -94,17 +93,28 @@ pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<St
 
 /// The same for all packages of the graph, whatever build it was: for raw profiles that were
 /// made by a program of an earlier run.
-pub fn all_owners(state: &Path, workspace: &Workspace) -> BTreeMap<String, String> {
-    let mut owners = BTreeMap::new();
+pub fn all_owners(state: &Path, workspace: &Workspace) -> Owners {
+    let mut owners = Owners::new();
     for package in &workspace.packages {
-        let id = package.id();
-        for object in evidence::load::<CObject>(state, &id, Language::C) {
-            for name in object.counted {
-                owners.entry(name).or_insert_with(|| id.clone());
-            }
-        }
+        let objects = evidence::load::<CObject>(state, &package.id(), Language::C);
+        own(&mut owners, package, objects);
     }
     owners
+}
+
+fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
+    for object in objects {
+        let owner = Owner {
+            package: package.name.clone(),
+            // As the same in every checkout, where it can be.
+            source: Path::new(&object.source)
+                .strip_prefix(&package.manifest_dir)
+                .map_or(object.source.clone(), |path| path.display().to_string()),
+        };
+        for name in object.counted {
+            owners.entry(name).or_insert_with(|| owner.clone());
+        }
+    }
 }
 
 fn row(package: &str, objects: &[CObject]) -> Row {
