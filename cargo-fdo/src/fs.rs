@@ -30,27 +30,32 @@ impl Diagnose for FsError {
     }
 
     fn hint(&self) -> Option<String> {
-        match self.source.kind() {
-            io::ErrorKind::StorageFull => Some(
-                "free some space and run the same command again; what was finished is kept".into(),
-            ),
-            io::ErrorKind::FileTooLarge => Some(
-                "a limit on the size of files (`ulimit -f`, a quota) is too low; with a higher \
-                 one the same command goes on"
-                    .into(),
-            ),
-            io::ErrorKind::ReadOnlyFilesystem => Some(
-                "`--target-dir DIR` (or CARGO_TARGET_DIR) puts all that cargo fdo writes \
-                 elsewhere"
-                    .into(),
-            ),
-            io::ErrorKind::PermissionDenied => Some(
-                "check who owns it (a build as root leaves such files), or choose another \
-                     place with `--target-dir DIR`"
-                    .into(),
-            ),
-            _ => None,
+        remedy(self.source.kind())
+    }
+}
+
+/// What to do about a disk that does not take a file.
+pub(crate) fn remedy(kind: io::ErrorKind) -> Option<String> {
+    match kind {
+        io::ErrorKind::StorageFull => {
+            Some("free some space and run the same command again; what was finished is kept".into())
         }
+        io::ErrorKind::FileTooLarge => Some(
+            "a limit on the size of files (`ulimit -f`, a quota) is too low; with a higher \
+             one the same command goes on"
+                .into(),
+        ),
+        io::ErrorKind::ReadOnlyFilesystem => Some(
+            "`--target-dir DIR` (or CARGO_TARGET_DIR) puts all that cargo fdo writes \
+             elsewhere"
+                .into(),
+        ),
+        io::ErrorKind::PermissionDenied => Some(
+            "check who owns it (a build as root leaves such files), or choose another \
+             place with `--target-dir DIR`"
+                .into(),
+        ),
+        _ => None,
     }
 }
 

@@ -88,6 +88,14 @@ impl Run {
         self
     }
 
+    /// Did not say this on stdout.
+    #[track_caller]
+    pub fn stdout_lacks(&self, text: &str) -> &Run {
+        let wanted = format!("stdout without {text:?}");
+        self.expect(!self.stdout().contains(text), &wanted);
+        self
+    }
+
     /// Everything on stdout.
     #[track_caller]
     pub fn stdout(&self) -> &str {

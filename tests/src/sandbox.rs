@@ -72,6 +72,7 @@ impl Sandbox {
     /// Sets a variable for all commands.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Sandbox {
+        self.removed.retain(|removed| removed != name);
         self.env.insert(name.into(), value.into());
         self
     }

@@ -45,6 +45,13 @@ pub fn require(tool: &str) -> bool {
     false
 }
 
+/// Says that the test is skipped for want of something that can't be installed, such as root.
+pub fn skip(wanted: &str) {
+    let test = std::thread::current();
+    let test = test.name().unwrap_or("a test");
+    say(&format!("skipped: {test} needs {wanted}"));
+}
+
 /// Where the tool is.
 pub fn find(tool: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
@@ -88,6 +95,7 @@ pub fn package_of(tool: &str) -> String {
         name if name.starts_with("llvm-") && !version.is_empty() => format!("llvm-{version}"),
         "ninja" => "ninja-build".to_owned(),
         "perf" => "linux-perf".to_owned(),
+        "script" => "bsdutils".to_owned(),
         "callgrind_annotate" => "valgrind".to_owned(),
         _ => tool.to_owned(),
     }

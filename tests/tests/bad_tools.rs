@@ -156,6 +156,7 @@ fn without_any_clang_the_c_is_left_out_and_the_package_to_install_is_named() {
     let copy = copy.display().to_string();
     let needs_library = Command::new(&copy).arg("--version").output();
     if !needs_library.is_ok_and(|output| output.status.success()) {
+        tools::skip("an llvm-profdata that runs elsewhere");
         return;
     }
     let run = bare.cargo_fdo(&[
@@ -198,6 +199,7 @@ impl Bare {
     fn new() -> Option<Bare> {
         let may_mount = Command::new("unshare").args(["-m", "true"]).output();
         if !may_mount.is_ok_and(|output| output.status.success()) {
+            tools::skip("the right to mount");
             return None;
         }
         let t = Sandbox::mixed();
@@ -216,7 +218,11 @@ impl Bare {
             let tool = target.path().join("bin/llvm-profdata");
             tool.exists()
         });
-        (!has_component).then_some(Bare { t, path })
+        if has_component {
+            tools::skip("a toolchain without llvm-tools");
+            return None;
+        }
+        Some(Bare { t, path })
     }
 
     fn cargo_fdo(&self, args: &[&str]) -> fdo_tests::Run {

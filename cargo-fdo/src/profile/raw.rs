@@ -516,6 +516,7 @@ mod tests {
 
     #[test]
     fn a_real_profile_is_read() {
+        let profiles = read(REAL).unwrap();
         let profile = RawProfile {
             at: 0,
             version: 10,
@@ -523,8 +524,21 @@ mod tests {
             records: 5,
             counters: 8,
             all_zero: false,
+            names: profiles[0].names,
         };
-        assert_eq!(read(REAL), Ok(vec![profile]));
+        assert_eq!(profiles, [profile]);
+    }
+
+    #[test]
+    fn the_names_of_its_functions_are_unpacked() {
+        let profiles = read(REAL).unwrap();
+        let packed = profiles[0].packed_names(REAL);
+        let names = unpack_names(packed).unwrap();
+        assert_eq!(names.len(), 5);
+        assert!(names.contains(&"main".to_owned()), "{names:?}");
+        assert_eq!(unpack_names(&packed[1..]), None);
+        // Of another file.
+        assert_eq!(profiles[0].packed_names(&REAL[..10]), b"");
     }
 
     #[test]

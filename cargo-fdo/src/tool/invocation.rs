@@ -69,6 +69,13 @@ impl Diagnose for ToolError {
             ToolError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => Some(
                 "`cargo fdo doctor` lists the tools that are missing and their packages".into(),
             ),
+            ToolError::Failed { stderr, .. } => {
+                [io::ErrorKind::StorageFull, io::ErrorKind::FileTooLarge]
+                    .into_iter()
+                    .zip(["No space left on device", "File too large"])
+                    .find(|(_, words)| stderr.contains(words))
+                    .and_then(|(kind, _)| crate::fs::remedy(kind))
+            }
             _ => None,
         }
     }
@@ -175,7 +182,7 @@ impl Invocation {
             program: self.program.clone(),
             command: self.to_string(),
             status,
-            stderr: tail(stderr.trim()),
+            stderr: tail(without_stack(stderr).trim()),
         }
     }
 
@@ -267,6 +274,21 @@ fn name(program: &Path) -> String {
         || program.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
     )
+}
+
+/// Without the addresses that LLVM's tools print when they give up: they say what failed after.
+fn without_stack(text: &str) -> String {
+    let is_stack = |line: &str| {
+        let line = line.trim_start();
+        let frame = line
+            .strip_prefix('#')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        frame || line.starts_with("Stack dump:") || line.starts_with("PLEASE submit a bug report")
+    };
+    text.lines()
+        .filter(|line| !is_stack(line) && !line.starts_with("0.\tProgram arguments:"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn tail(text: &str) -> String {
