@@ -18,6 +18,7 @@
 
 mod binaries;
 mod fake;
+pub mod projects;
 mod readme;
 mod redact;
 mod run;

@@ -1,0 +1,107 @@
+//! Build scripts that compile C without the `cc` crate, or name the compiler themselves.
+
+use fdo_tests::{Sandbox, require, tools};
+
+/// Runs make with what `arguments` adds.
+fn with_make(arguments: &str, before: &str) -> String {
+    format!(
+        r#"
+fn main() {{
+    println!("cargo::rerun-if-changed=Makefile");
+    let out = std::env::var("OUT_DIR").unwrap();
+    {before}
+    let status = std::process::Command::new("make"){arguments}.status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={{out}}");
+    println!("cargo::rustc-link-lib=static=hot");
+}}
+"#
+    )
+}
+
+/// Objects in `OUT_DIR`, made only where they are missing or older than their source.
+const MAKEFILE: &str = "\
+$(OUT_DIR)/libhot.a: $(OUT_DIR)/hot.o
+\tar crs $@ $<
+$(OUT_DIR)/hot.o: hot.c
+\t$(CC) -O2 -c $< -o $@
+";
+
+/// The same with the objects beside the sources.
+const IN_TREE: &str = "\
+$(OUT_DIR)/libhot.a: hot.c
+\t$(CC) -O2 -c hot.c -o hot.o
+\tar crs $@ hot.o
+";
+
+fn fdo_build(features: &str) -> String {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fdo-build");
+    format!("[build-dependencies]\nfdo-build = {{ path = \"{path}\", features = [{features}] }}")
+}
+
+#[track_caller]
+fn trains_and_uses_all_of_c(t: &Sandbox) {
+    let run = t.train();
+    run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+}
+
+#[test]
+fn make_with_cc_from_the_environment_follows_each_new_profile() {
+    require!("make", &tools::llvm("clang"));
+    let t = Sandbox::c_project(&with_make("", "")).file("Makefile", MAKEFILE);
+    trains_and_uses_all_of_c(&t);
+    // make alone would take the objects of the last profile for good.
+    t.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}", "3000"])
+        .succeeds();
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+}
+
+#[test]
+fn objects_beside_their_sources_take_part() {
+    require!("make", &tools::llvm("clang"));
+    let t = Sandbox::c_project(&with_make("", "")).file("Makefile", IN_TREE);
+    trains_and_uses_all_of_c(&t);
+}
+
+#[test]
+fn a_script_that_calls_cc_by_name_is_reported_as_unseen() {
+    require!("cc", &tools::llvm("clang"));
+    let t = Sandbox::c_project(&with_make(".arg(\"CC=cc\")", "")).file("Makefile", MAKEFILE);
+    let run = t.train();
+    run.stderr_has("app-0.1.0: 1 C/C++ object, 0 instrumented")
+        .stderr_has("app-0.1.0: 1 object compiled by something that does not go through CC")
+        .stderr_has("fdo_build::configure()");
+}
+
+#[test]
+fn configure_brings_in_make_that_names_its_compiler() {
+    require!("make", "cc", &tools::llvm("clang"));
+    let script = with_make(
+        ".args(fdo.assignments())",
+        "let fdo = fdo_build::configure();",
+    );
+    let t = Sandbox::c_project(&script)
+        .manifest(&fdo_build(""))
+        .file("Makefile", &format!("CC = cc\n{MAKEFILE}"));
+    trains_and_uses_all_of_c(&t);
+    // Outside of `cargo fdo` it changes nothing.
+    t.cargo(["build", "--offline"]).succeeds();
+}
+
+#[test]
+fn configure_brings_in_cc_that_names_its_compiler() {
+    require!("cc", &tools::llvm("clang"));
+    let script = "fn main() {\n\
+                  let mut build = cc::Build::new();\n\
+                  build.file(\"hot.c\").compiler(\"cc\");\n\
+                  fdo_build::configure().cc(&mut build);\n\
+                  build.compile(\"hot\");\n}\n";
+    let t = Sandbox::c_project(script).manifest(&format!("{}\ncc = \"1\"", fdo_build("\"cc\"")));
+    if !t.packages_are_there() {
+        return;
+    }
+    trains_and_uses_all_of_c(&t);
+}
