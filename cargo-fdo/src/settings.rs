@@ -24,7 +24,7 @@ pub enum SettingsError {
         /// The flag.
         flag: String,
         /// Where it was found.
-        place: &'static str,
+        place: String,
     },
     /// Not a share.
     #[error("`{value}` for `{option}` is not a share between 0 and 1, such as `80%` or `0.8`")]
@@ -126,7 +126,11 @@ impl Cargo {
         if targets.len() > 1 {
             return Err(SettingsError::ManyTargets(targets));
         }
-        let target_argument = targets.pop().unwrap_or_else(|| rustc.host.clone());
+        let target_argument = targets
+            .pop()
+            // Cargo's name for the host.
+            .filter(|target| target != "host-tuple")
+            .unwrap_or_else(|| rustc.host.clone());
         let target = match target_argument.strip_suffix(".json") {
             Some(path) => Path::new(path)
                 .file_name()
@@ -300,12 +304,15 @@ fn refuse_foreign_profiles() -> Result<(), SettingsError> {
         {
             return Err(SettingsError::ForeignProfile {
                 flag: flag.clone(),
-                place,
+                place: place.to_owned(),
             });
         }
     }
-    for place in ["CFLAGS", "CXXFLAGS", "LDFLAGS"] {
-        if let Some(flag) = words(place, ' ')
+    for place in std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()) {
+        if !is_c_flags(&place) {
+            continue;
+        }
+        if let Some(flag) = words(&place, ' ')
             .iter()
             .find(|word| flags::is_profile_flag(Family::Clang, word))
         {
@@ -316,6 +323,19 @@ fn refuse_foreign_profiles() -> Result<(), SettingsError> {
         }
     }
     Ok(())
+}
+
+/// `CFLAGS` and its forms for the host, the target, and a triple.
+fn is_c_flags(variable: &str) -> bool {
+    let plain = ["HOST_", "TARGET_"]
+        .iter()
+        .find_map(|kind| variable.strip_prefix(kind))
+        .unwrap_or(variable);
+    ["CFLAGS", "CXXFLAGS", "LDFLAGS"].iter().any(|name| {
+        plain
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    })
 }
 
 fn selection(args: &CargoArgs) -> Vec<String> {

@@ -28,7 +28,7 @@ fn plain_cargo_is_instrumented_and_optimised_by_the_printed_environment() {
     let raw = t.root().join("raw/%p-%m.profraw");
     let mut command = t.command(t.path(&program));
     assert!(command.env("LLVM_PROFILE_FILE", &raw).status().unwrap().success());
-    t.cargo_fdo(["train".as_ref(), "--collect".as_ref(), raw.parent().unwrap().as_os_str()])
+    t.cargo_fdo(["train", "--collect", raw.parent().unwrap().to_str().unwrap()])
         .succeeds();
 
     under(&t, "optimize", "cargo build --release --offline").succeeds();
@@ -82,7 +82,7 @@ fn make_outside_of_cargo_is_instrumented_and_optimised() {
     let raw = t.root().join("raw/%p-%m.profraw");
     let mut command = t.command(t.path("tool"));
     assert!(command.env("LLVM_PROFILE_FILE", &raw).status().unwrap().success());
-    t.cargo_fdo(["train".as_ref(), "--collect".as_ref(), raw.parent().unwrap().as_os_str()])
+    t.cargo_fdo(["train", "--collect", raw.parent().unwrap().to_str().unwrap()])
         .succeeds();
     under(&t, "optimize", "make clean && make \"CC=$CC\"").succeeds();
     assert!(!has_counters(&t, "tool"));

@@ -152,7 +152,7 @@ fn a_program_run_by_hand_is_collected() {
     let mut command = t.command(program);
     command.env("LLVM_PROFILE_FILE", raw.join("%p-%m.profraw"));
     assert!(command.status().unwrap().success());
-    t.cargo_fdo(["train", "--collect".as_ref(), raw.as_os_str()]).succeeds();
+    t.cargo_fdo(["train", "--collect", raw.to_str().unwrap()]).succeeds();
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!((t.used("C and C++"), t.used("Rust")), (Some(1.0), Some(1.0)));
     assert_eq!(std::fs::read_dir(&raw).unwrap().count(), 1, "the files are the user's");
@@ -162,7 +162,7 @@ fn a_program_run_by_hand_is_collected() {
     let by_hand = t.raw_profiles();
     assert_eq!(by_hand.len(), 1, "{by_hand:?}");
     run.stderr_has(by_hand[0].parent().unwrap().to_str().unwrap());
-    t.cargo_fdo(["train", "--collect".as_ref(), by_hand[0].as_os_str()]).succeeds();
+    t.cargo_fdo(["train", "--collect", by_hand[0].to_str().unwrap()]).succeeds();
     t.cargo_fdo(["train", "--collect", "nowhere"]).fails_with(5);
 }
 

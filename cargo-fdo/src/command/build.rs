@@ -80,7 +80,7 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
     let Some((_, plan)) = optimized(&session, build_with, &selection)? else {
         return Ok(());
     };
-    let program_args: Vec<&OsString> = args.args.iter().filter(|arg| *arg != "--").collect();
+    let program_args = program_arguments(subcommand, &args.args);
     let mut call = plan
         .cargo(&session.cargo, subcommand)
         .args(&session.cargo.selection);
@@ -95,6 +95,21 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         return Err(RunFailed { subcommand, status }.into());
     }
     Ok(())
+}
+
+/// What stands behind cargo's `--`.
+///
+/// A program gets every word. Of `test FILTER -- OPTIONS`, the harness gets both parts.
+fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsString> {
+    let separator = match subcommand {
+        "run" => None,
+        _ => args.iter().position(|arg| arg == "--"),
+    };
+    args.iter()
+        .enumerate()
+        .filter(|(at, _)| Some(*at) != separator)
+        .map(|(_, arg)| arg)
+        .collect()
 }
 
 /// Builds with the profile and judges its use. `None` after a dry run.

@@ -5,6 +5,7 @@ use super::Session;
 use crate::cli::{EnvArgs, EnvFormat, EnvPhase, MatchArgs};
 use crate::error::Result;
 use crate::fs;
+use crate::outer;
 use crate::stage::optimize;
 use crate::store::{Campaign, keys};
 use crate::tool::invocation::quote;
@@ -52,6 +53,8 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         "CARGO_BUILD_TARGET",
         session.cargo.target_argument.clone().into(),
     );
+    let outer = outer::describe(variables.iter().map(|(name, _)| name.as_str()));
+    variables.push((outer::ENV_OUTER.to_owned(), Some(outer.into())));
     let ui = &session.ui;
     match args.format {
         EnvFormat::Sh => {

@@ -7,6 +7,7 @@ use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
 use crate::store::{Layout, Lock};
+use crate::tool::Invocation;
 use crate::tool::rustc::Rustc;
 use crate::tool::signals;
 use crate::toolbox::{Origin, Toolbox, Verdict};
@@ -179,7 +180,29 @@ pub(super) fn programs(
             });
             (cargo, rustc)
         }
+        (Some(toolchain), _) => {
+            let bin = toolchain_bin(toolchain);
+            let program = |name: &str| match &bin {
+                Some(bin) => bin.join(name),
+                // Cargo will say what is wrong.
+                None => name.into(),
+            };
+            (program("cargo"), chosen.unwrap_or_else(|| program("rustc")))
+        }
         // rustup's proxies pick the toolchain.
-        _ => ("cargo".into(), chosen.unwrap_or_else(|| "rustc".into())),
+        (None, None) => ("cargo".into(), chosen.unwrap_or_else(|| "rustc".into())),
     }
+}
+
+/// Where the programs of a toolchain are that the user named by `+TOOLCHAIN`: every rustc that
+/// we start must be that one, not only cargo's.
+fn toolchain_bin(toolchain: &str) -> Option<PathBuf> {
+    let output = Invocation::new("rustc")
+        .args(["--print", "sysroot"])
+        .env("RUSTUP_TOOLCHAIN", toolchain)
+        .probe()
+        .ok()?;
+    let bin = PathBuf::from(output.stdout.trim()).join("bin");
+    (output.status.success() && bin.join("rustc").exists() && bin.join("cargo").exists())
+        .then_some(bin)
 }
