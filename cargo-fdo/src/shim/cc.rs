@@ -77,17 +77,18 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
     } else {
         Treatment::Profiled
     };
-    real.args(&kept);
+    let mut ours: Vec<&String> = Vec::new();
     if treatment == Treatment::Profiled && !call.sources.is_empty() {
-        real.args(&order.flags);
+        ours.extend(&order.flags);
     }
     if call.action == Action::Link {
-        for flag in &order.link_flags {
-            // The signal object has its place in programs; a library has no `main` to stop.
-            if call.is_program || !flag.ends_with(".o") {
-                real.arg(flag);
-            }
-        }
+        // The signal object has its place in programs; a library has no `main` to stop.
+        let links = |flag: &&String| call.is_program || !flag.ends_with(".o");
+        ours.extend(order.link_flags.iter().filter(links));
+    }
+    let (options, inputs) = split_at_inputs(&kept, &expanded);
+    real.args(options).args(ours).args(inputs);
+    if call.action == Action::Link {
         return become_tool(real);
     }
     compile(&context, &order, &call, real, treatment, removed)
@@ -197,6 +198,20 @@ fn without_profile_flags(args: &[OsString], order: &Order) -> (Vec<OsString>, Ve
     (kept, removed)
 }
 
+/// Divides a command line where flags can be put last: before a `--`, after which all words are
+/// inputs. Where only a response file holds the `--`, flags go first.
+fn split_at_inputs<'a>(
+    args: &'a [OsString],
+    expanded: &[OsString],
+) -> (&'a [OsString], &'a [OsString]) {
+    let separator = |args: &[OsString]| args.iter().position(|arg| arg == "--");
+    match (separator(args), separator(expanded)) {
+        (Some(at), _) => args.split_at(at),
+        (None, Some(_)) => args.split_at(0),
+        (None, None) => args.split_at(args.len()),
+    }
+}
+
 fn is_front_end(flag: &str) -> bool {
     flag.starts_with("-fprofile-instr-generate")
 }
@@ -245,6 +260,19 @@ mod tests {
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn flags_never_come_after_the_end_of_options() {
+        let split = |line: &str, expanded: &str| {
+            let (args, expanded) = (words(line), words(expanded));
+            let (options, inputs) = split_at_inputs(&args, &expanded);
+            (options.len(), inputs.len())
+        };
+        assert_eq!(split("-O2 -c a.c", "-O2 -c a.c"), (3, 0));
+        // cc 1.2.8 and later with clang.
+        assert_eq!(split("-O2 -c -- a.c", "-O2 -c -- a.c"), (2, 2));
+        assert_eq!(split("@args", "-O2 -c -- a.c"), (0, 1));
     }
 
     #[test]

@@ -129,6 +129,15 @@ impl Call {
                 option if option.starts_with("-x") && option.len() > 2 => {
                     language = Some(option[2..].to_owned());
                 }
+                // The end of options: all that follows is input.
+                "--" => {
+                    for input in rest.by_ref() {
+                        inputs += 1;
+                        if is_source(&input, language.as_deref()) {
+                            call.sources.push(input.into_owned());
+                        }
+                    }
+                }
                 // Standard input: only probes read it.
                 "-" => asks = true,
                 option if option.starts_with('-') => {}
