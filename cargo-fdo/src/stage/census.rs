@@ -36,9 +36,11 @@ impl Row {
     }
 }
 
-/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it.
+/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it, and
+/// those outside of cargo's target directory (beside their sources, with many makefiles).
 pub fn objects(
     state: &Path,
+    target_dir: &Path,
     built: &Built,
     workspace: &Workspace,
 ) -> BTreeMap<String, Vec<CObject>> {
@@ -50,16 +52,24 @@ pub fn objects(
         let id = package.id();
         let found = evidence::load::<CObject>(state, &id, Language::C)
             .into_iter()
-            .filter(|object| object.output.starts_with(&script.out_dir) && object.output.exists());
+            .filter(|object| {
+                object.output.starts_with(&script.out_dir) || !object.output.starts_with(target_dir)
+            })
+            .filter(|object| object.output.exists());
         by_package.entry(id).or_default().extend(found);
     }
-    by_package.retain(|_, objects| !objects.is_empty());
+    by_package.retain(|_, objects| {
+        // A package may have two scripts' runs, and each finds what is outside.
+        objects.sort_by(|a, b| a.output.cmp(&b.output));
+        objects.dedup_by(|a, b| a.output == b.output);
+        !objects.is_empty()
+    });
     by_package
 }
 
 /// Counts what the instrumented build holds.
-pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
-    let seen = objects(state, built, workspace);
+pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
+    let seen = objects(state, target_dir, built, workspace);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for (package, objects) in &seen {
         rows.insert(package.clone(), row(package, objects));
@@ -80,9 +90,14 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
 }
 
 /// Names of the counted C functions, and the packages that they are in.
-pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, String> {
+pub fn owners(
+    state: &Path,
+    target_dir: &Path,
+    built: &Built,
+    workspace: &Workspace,
+) -> BTreeMap<String, String> {
     let mut owners = BTreeMap::new();
-    for (package, objects) in objects(state, built, workspace) {
+    for (package, objects) in objects(state, target_dir, built, workspace) {
         for object in objects {
             for name in object.counted {
                 owners.entry(name).or_insert_with(|| package.clone());

@@ -127,6 +127,6 @@ pub fn run(
     if programs == 0 && built.libraries().next().is_none() {
         return Err(InstrumentError::NoProgram);
     }
-    let census = census::take(&plan.state, &built, workspace);
+    let census = census::take(&plan.state, &plan.target_dir, &built, workspace);
     Ok(Instrumented { built, census })
 }
