@@ -30,7 +30,10 @@ pub fn describe<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
         .filter(|name| !name.starts_with(protocol::ENV_VERSION))
         .map(|name| {
             let value = std::env::var_os(name);
-            (name, value.map(|value| value.to_string_lossy().into_owned()))
+            (
+                name,
+                value.map(|value| value.to_string_lossy().into_owned()),
+            )
         })
         .collect();
     serde_json::to_string(&former).expect("plain data")
@@ -61,9 +64,9 @@ pub fn leave() -> Option<ExitCode> {
 type Change = (String, Option<OsString>);
 
 fn changes(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<Change> {
-    let former = variable(ENV_OUTER)
+    let former: BTreeMap<String, Option<String>> = variable(ENV_OUTER)
         .and_then(|text| serde_json::from_str(text.to_str()?).ok())
-        .unwrap_or_else(BTreeMap::<String, Option<String>>::new);
+        .unwrap_or_default();
     let mut changes: Vec<Change> = SHARED
         .iter()
         .map(|name| ((*name).to_owned(), None))

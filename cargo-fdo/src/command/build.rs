@@ -10,7 +10,7 @@ use crate::profile::slice::content_hash;
 use crate::report::{self, UseReport};
 use crate::stage::build::Built;
 use crate::stage::optimize;
-use crate::store::{Campaign, keys};
+use crate::store::Campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
@@ -134,19 +134,13 @@ fn optimized(
     let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
     let call = plan.cargo(&session.cargo, subcommand).args(selection);
 
-    fs::create_dir(&session.layout.stray(Phase::Optimize))?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    let outdated = plan
-        .orders
-        .outdated_c(&plan.state, &plan.packages, &with_c)?;
-    let clean = (!outdated.is_empty() && plan.target_dir.exists())
-        .then(|| plan.clean_packages(&session.cargo, &outdated));
     if session.settings.dry_run {
+        let clean = session.prepare_dry_run(&plan)?;
         show(ui, clean.as_ref(), &call);
         return Ok(None);
     }
-    plan.orders.write(&plan.state)?;
-    let built = optimize::run(&plan, call, &session.cargo, clean.as_ref(), &with_c)?;
+    session.prepare(&plan)?;
+    let built = optimize::run(&plan, call, &session.cargo)?;
 
     let basis = basis(&campaign, &built, &plan);
     let last = if built.all_fresh() {
