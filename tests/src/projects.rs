@@ -61,6 +61,26 @@ fn main() {
 }
 "#;
 
+/// A build script that runs make, for a [`MAKEFILE`].
+pub const BY_MAKE: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=Makefile");
+    let out = std::env::var("OUT_DIR").unwrap();
+    let status = std::process::Command::new("make").status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=static=hot");
+}
+"#;
+
+/// Objects in `OUT_DIR`, made only where they are missing or older than their source.
+pub const MAKEFILE: &str = "\
+$(OUT_DIR)/libhot.a: $(OUT_DIR)/hot.o
+\tar crs $@ $<
+$(OUT_DIR)/hot.o: hot.c
+\t$(CC) -O2 -c $< -o $@
+";
+
 /// A build script that leaves everything to the `cc` crate.
 pub const BY_CC: &str = r#"
 fn main() {
@@ -125,7 +145,10 @@ impl Sandbox {
     /// used; none if it had no counts of that language.
     #[track_caller]
     pub fn used(&self, language: &str) -> Option<f64> {
-        let status = self.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
+        let status = self
+            .cargo_fdo(["status", "--json"])
+            .succeeds()
+            .stdout_json();
         let languages = status["used"]["languages"].as_array().cloned();
         let languages = languages.unwrap_or_else(|| panic!("no build used it: {status:#}"));
         let found = languages.iter().find(|entry| entry[0] == language)?;

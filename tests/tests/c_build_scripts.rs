@@ -1,33 +1,16 @@
 //! Build scripts that compile C without the `cc` crate, or name the compiler themselves.
 
+use fdo_tests::projects::{self, BY_MAKE, MAKEFILE};
 use fdo_tests::{Sandbox, require, tools};
 
-/// Runs make with what `arguments` adds.
+/// A build script that runs make with these arguments.
 fn with_make(arguments: &str, before: &str) -> String {
-    format!(
-        r#"
-fn main() {{
-    println!("cargo::rerun-if-changed=Makefile");
-    let out = std::env::var("OUT_DIR").unwrap();
-    {before}
-    let status = std::process::Command::new("make"){arguments}.status().unwrap();
-    assert!(status.success());
-    println!("cargo::rustc-link-search=native={{out}}");
-    println!("cargo::rustc-link-lib=static=hot");
-}}
-"#
-    )
+    projects::BY_MAKE
+        .replace(".status()", &format!("{arguments}.status()"))
+        .replace("    let status", &format!("    {before}\n    let status"))
 }
 
-/// Objects in `OUT_DIR`, made only where they are missing or older than their source.
-const MAKEFILE: &str = "\
-$(OUT_DIR)/libhot.a: $(OUT_DIR)/hot.o
-\tar crs $@ $<
-$(OUT_DIR)/hot.o: hot.c
-\t$(CC) -O2 -c $< -o $@
-";
-
-/// The same with the objects beside the sources.
+/// The objects beside their sources.
 const IN_TREE: &str = "\
 $(OUT_DIR)/libhot.a: hot.c
 \t$(CC) -O2 -c hot.c -o hot.o
@@ -50,7 +33,7 @@ fn trains_and_uses_all_of_c(t: &Sandbox) {
 #[test]
 fn make_with_cc_from_the_environment_follows_each_new_profile() {
     require!("make", &tools::llvm("clang"));
-    let t = Sandbox::c_project(&with_make("", "")).file("Makefile", MAKEFILE);
+    let t = Sandbox::c_project(BY_MAKE).file("Makefile", MAKEFILE);
     trains_and_uses_all_of_c(&t);
     // make alone would take the objects of the last profile for good.
     t.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}", "3000"])
@@ -62,7 +45,7 @@ fn make_with_cc_from_the_environment_follows_each_new_profile() {
 #[test]
 fn objects_beside_their_sources_take_part() {
     require!("make", &tools::llvm("clang"));
-    let t = Sandbox::c_project(&with_make("", "")).file("Makefile", IN_TREE);
+    let t = Sandbox::c_project(BY_MAKE).file("Makefile", IN_TREE);
     trains_and_uses_all_of_c(&t);
 }
 

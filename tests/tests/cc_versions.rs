@@ -23,11 +23,11 @@ fn compilations(t: &Sandbox, clang: &str, phase: &str) -> Vec<Call> {
 }
 
 fn profiled_once_by_each(versions: &[&str], rustflags: &str) {
-    let clang = tools::llvm("clang");
-    require!(&clang, &tools::llvm("clang++"));
+    let (clang, clangxx) = (tools::llvm("clang"), tools::llvm("clang++"));
+    require!(&clang, &clangxx);
     let mut t = Sandbox::c_project(projects::BY_CC)
         .manifest("[build-dependencies]\ncc = \"=VERSION\"")
-        .spy(&clang)
+        .compilers(&clang, &clangxx)
         .env("RUSTFLAGS", rustflags);
     let manifest = t.read("Cargo.toml");
     for version in versions {
@@ -90,7 +90,10 @@ fn a_clang_that_does_not_fit_compiles_c_without_a_profile_and_a_row_says_so() {
     for (phase, _) in PHASES {
         let calls = compilations(&t, "clang-14", phase);
         assert!(!calls.is_empty(), "{phase}");
-        assert!(!calls.iter().any(|call| call.has_prefix("-fprofile-")), "{phase}");
+        assert!(
+            !calls.iter().any(|call| call.has_prefix("-fprofile-")),
+            "{phase}"
+        );
     }
     assert_eq!(t.used("C and C++"), None);
     assert_eq!(t.used("Rust"), Some(1.0));

@@ -28,16 +28,22 @@ impl Program {
 
 #[track_caller]
 fn uses_the_whole_profile(t: &Sandbox) {
-    assert_eq!(t.used("C and C++"), Some(1.0));
-    assert!(t.used("Rust").unwrap() > 0.99);
+    // A function that only the tool beside the library has is in no program.
+    assert!(t.used("C and C++").unwrap() > 0.9999);
+    assert!(t.used("Rust").unwrap() > 0.9999);
 }
 
 #[test]
 fn cmake_without_a_word_of_cargo_fdo_is_profiled() {
     require!("cmake", "make", &tools::llvm("clang++"));
     let t = Sandbox::example("cpp-cmake");
-    let program = Program { name: "textpack", features: &[] };
-    program.train(&t).stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+    let program = Program {
+        name: "textpack",
+        features: &[],
+    };
+    program
+        .train(&t)
+        .stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
     assert_eq!(t.raw_profiles().len(), 1);
     program.build(&t);
     uses_the_whole_profile(&t);
@@ -47,8 +53,13 @@ fn cmake_without_a_word_of_cargo_fdo_is_profiled() {
 fn cmake_with_configure_is_profiled() {
     require!("cmake", "make", &tools::llvm("clang++"));
     let t = Sandbox::example("cpp-cmake");
-    let program = Program { name: "textpack-fdo", features: &[] };
-    program.train(&t).stderr_has("textpack-fdo-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+    let program = Program {
+        name: "textpack-fdo",
+        features: &[],
+    };
+    program
+        .train(&t)
+        .stderr_has("textpack-fdo-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
     program.build(&t);
     uses_the_whole_profile(&t);
 }
@@ -57,8 +68,13 @@ fn cmake_with_configure_is_profiled() {
 fn a_shared_library_has_a_raw_profile_of_its_own_that_is_merged_and_used() {
     require!("cmake", "make", &tools::llvm("clang++"));
     let t = Sandbox::example("cpp-cmake");
-    let program = Program { name: "textpack", features: &["--features", "shared"] };
-    program.train(&t).stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+    let program = Program {
+        name: "textpack",
+        features: &["--features", "shared"],
+    };
+    program
+        .train(&t)
+        .stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
     assert_eq!(t.raw_profiles().len(), 2, "{:?}", t.raw_profiles());
     program.build(&t);
     uses_the_whole_profile(&t);

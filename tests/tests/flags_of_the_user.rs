@@ -24,7 +24,10 @@ fn rustc_calls(t: &Sandbox, phase: &str) -> Vec<Call> {
 
 #[track_caller]
 fn last(calls: Vec<Call>, what: &str) -> Call {
-    calls.into_iter().next_back().unwrap_or_else(|| panic!("no call of {what}"))
+    calls
+        .into_iter()
+        .next_back()
+        .unwrap_or_else(|| panic!("no call of {what}"))
 }
 
 /// Trains and builds; both phases must have compiled the program with the flag and a profile.
@@ -105,7 +108,11 @@ fn a_workspace_wrapper_still_runs_and_the_profile_matches() {
     t.train();
     t.cargo_fdo(["build"]).succeeds();
     // It is given the flags of the profile, and takes part in both phases.
-    reaches_both_phases(&t, "-Csymbol-mangling-version=v0", "RUSTC_WORKSPACE_WRAPPER");
+    reaches_both_phases(
+        &t,
+        "-Csymbol-mangling-version=v0",
+        "RUSTC_WORKSPACE_WRAPPER",
+    );
     assert_eq!(t.used("Rust"), Some(1.0));
 }
 
@@ -128,7 +135,12 @@ fn a_linker_of_the_user_links_both_phases() {
     let phase_of = |call: &Call| call.env.get("CARGO_FDO_PHASE").cloned();
     let links = t.calls("my-linker");
     for phase in ["instrument", "optimize"] {
-        assert!(links.iter().any(|call| phase_of(call).as_deref() == Some(phase)), "{phase}");
+        assert!(
+            links
+                .iter()
+                .any(|call| phase_of(call).as_deref() == Some(phase)),
+            "{phase}"
+        );
     }
 }
 
@@ -149,7 +161,10 @@ fn c_call(t: &Sandbox, tool: &str, phase: &str) -> Call {
                 .get("CARGO_FDO_PHASE")
                 .is_some_and(|found| found == phase)
     };
-    last(calls.filter(of_hot).collect(), &format!("{tool} in {phase}"))
+    last(
+        calls.filter(of_hot).collect(),
+        &format!("{tool} in {phase}"),
+    )
 }
 
 #[test]
@@ -218,9 +233,7 @@ fn a_profile_flag_of_the_user_is_refused_before_anything_is_built() {
         ("CFLAGS_x86_64_unknown_linux_gnu", "-fprofile-generate"),
     ] {
         let t = Sandbox::rust_project().env(name, flags);
-        let run = t
-            .cargo_fdo(["train", "--", "{bin:app}"])
-            .fails_with(2);
+        let run = t.cargo_fdo(["train", "--", "{bin:app}"]).fails_with(2);
         run.stderr_has(name).stderr_has("a profile of its own");
     }
 }

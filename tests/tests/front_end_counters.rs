@@ -24,7 +24,11 @@ const FRONT_END: &str = "[package.app]\ncounters = \"frontend\"\n";
 fn compilation(t: &Sandbox, clang: &str, phase: &str) -> Call {
     let calls = t.calls(clang).into_iter();
     let mut calls = calls.filter(|call| {
-        call.has("hot.c") && call.env.get("CARGO_FDO_PHASE").is_some_and(|found| found == phase)
+        call.has("hot.c")
+            && call
+                .env
+                .get("CARGO_FDO_PHASE")
+                .is_some_and(|found| found == phase)
     });
     calls.next_back().expect("hot.c was compiled")
 }
@@ -49,7 +53,12 @@ fn a_shared_library_with_front_end_counters_gets_its_own_profile() {
         .cargo_fdo(["train", "--no-overhead", "--keep-raw", "--", "{bin:app}"])
         .succeeds();
     run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
-    assert_eq!(t.raw_profiles().len(), 2, "one of each image: {:?}", t.raw_profiles());
+    assert_eq!(
+        t.raw_profiles().len(),
+        2,
+        "one of each image: {:?}",
+        t.raw_profiles()
+    );
     assert!(compilation(&t, &clang, "instrument").has_prefix("-fprofile-instr-generate="));
 
     let run = t.cargo_fdo(["build"]).succeeds();
@@ -66,9 +75,16 @@ fn a_shared_library_with_front_end_counters_gets_its_own_profile() {
             ["show", "--all-functions", "--counts", slice],
         )
         .succeeds();
-    shown.stdout_has("hot:").stdout_has("Instrumentation level: Front-end");
+    shown
+        .stdout_has("hot:")
+        .stdout_has("Instrumentation level: Front-end");
     // clang took it: functions have entry counts.
-    let mut args: Vec<_> = call.args.iter().filter(|arg| *arg != "-c").cloned().collect();
+    let mut args: Vec<_> = call
+        .args
+        .iter()
+        .filter(|arg| *arg != "-c")
+        .cloned()
+        .collect();
     let at = args.iter().position(|arg| arg == "-o").unwrap();
     args[at + 1] = "hot.ll".into();
     args.extend(["-S".into(), "-emit-llvm".into()]);

@@ -36,7 +36,9 @@ fn c_in_a_build_script_gets_no_counters_and_the_same_c_in_the_program_does() {
 
     let (mut host, mut target) = (0, 0);
     for call in t.calls(&clang).iter().filter(|call| call.has("hot.c")) {
-        let Some(out_dir) = call.env.get("OUT_DIR") else { continue };
+        let Some(out_dir) = call.env.get("OUT_DIR") else {
+            continue;
+        };
         if out_dir.contains("/x86_64-unknown-linux-gnu/") {
             target += 1;
             assert!(call.has_prefix("-fprofile-"), "{:?}", call.args);
@@ -45,7 +47,10 @@ fn c_in_a_build_script_gets_no_counters_and_the_same_c_in_the_program_does() {
             assert!(!call.has_prefix("-fprofile-"), "{:?}", call.args);
         }
     }
-    assert!(host >= 2 && target >= 2, "{host} host and {target} target compilations");
+    assert!(
+        host >= 2 && target >= 2,
+        "{host} host and {target} target compilations"
+    );
 }
 
 #[test]
@@ -53,6 +58,9 @@ fn the_builds_own_programs_leave_no_raw_profiles_in_the_project() {
     require!(&tools::llvm("clang"));
     let t = with_host_c();
     t.train();
-    let files = t.run("find", [".", "-name", "*.profraw", "-not", "-path", "./target/*"]);
+    let files = t.run(
+        "find",
+        [".", "-name", "*.profraw", "-not", "-path", "./target/*"],
+    );
     assert_eq!(files.succeeds().stdout(), "");
 }

@@ -27,7 +27,9 @@ fn main() {
 fn served(t: &Sandbox) -> u64 {
     let status = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     let rows = status["campaign"]["hottest"].as_array().unwrap();
-    let row = rows.iter().find(|row| row[0].as_str().unwrap().contains("serve"));
+    let row = rows
+        .iter()
+        .find(|row| row[0].as_str().unwrap().contains("serve"));
     row.map_or(0, |row| row[1].as_u64().unwrap())
 }
 
@@ -37,7 +39,8 @@ const WAIT: &str = "{bin:app} {tmp}/ready & while ! test -s {tmp}/ready; do slee
 fn sigterm_saves_the_counters_and_is_still_death_by_sigterm() {
     let run = format!("{WAIT}; kill -TERM $!; wait $!; test $? = 143");
     let t = daemon().file("fdo.toml", &format!("[workload.d]\nrun = '''{run}'''\n"));
-    t.cargo_fdo(["train", "--no-overhead", "-w", "d"]).succeeds();
+    t.cargo_fdo(["train", "--no-overhead", "-w", "d"])
+        .succeeds();
     assert_eq!(served(&t), 5000);
 }
 
@@ -49,6 +52,7 @@ fn sigusr2_saves_the_counters_each_time_once_and_the_program_goes_on() {
          sleep 0.2; kill -0 $! && kill -KILL $!; wait $!; test $? = 137"
     );
     let t = daemon().file("fdo.toml", &format!("[workload.d]\nrun = '''{run}'''\n"));
-    t.cargo_fdo(["train", "--no-overhead", "-w", "d"]).succeeds();
+    t.cargo_fdo(["train", "--no-overhead", "-w", "d"])
+        .succeeds();
     assert_eq!(served(&t), 5000);
 }

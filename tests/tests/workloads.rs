@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 /// A library whose functions tell who called them: one for each way to train.
 fn with_everything() -> Sandbox {
-    let caller = |function: &str| format!("fn main() {{ println!(\"{{}}\", app::{function}(3000)); }}\n");
+    let caller =
+        |function: &str| format!("fn main() {{ println!(\"{{}}\", app::{function}(3000)); }}\n");
     let function = |name: &str| {
         format!(
             "#[inline(never)]\npub fn {name}(n: u64) -> u64 {{\n\
@@ -30,14 +31,23 @@ fn with_everything() -> Sandbox {
 fn hottest(t: &Sandbox) -> Vec<(String, u64)> {
     let status = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     let rows = status["campaign"]["hottest"].as_array().unwrap();
-    let row = |row: &serde_json::Value| (row[0].as_str().unwrap().to_owned(), row[1].as_u64().unwrap());
+    let row = |row: &serde_json::Value| {
+        (
+            row[0].as_str().unwrap().to_owned(),
+            row[1].as_u64().unwrap(),
+        )
+    };
     rows.iter().map(row).collect()
 }
 
 #[track_caller]
 fn count_of(t: &Sandbox, function: &str) -> u64 {
     let rows = hottest(t);
-    rows.iter().filter(|(name, _)| name.contains(function)).map(|(_, most)| *most).max().unwrap_or(0)
+    rows.iter()
+        .filter(|(name, _)| name.contains(function))
+        .map(|(_, most)| *most)
+        .max()
+        .unwrap_or(0)
 }
 
 #[test]
@@ -49,15 +59,20 @@ fn each_builtin_workload_runs_what_its_name_says() {
         ("run", "by_run"),
         ("example:ex", "by_example"),
     ] {
-        t.cargo_fdo(["train", "--no-overhead", "--workload", workload]).succeeds();
+        t.cargo_fdo(["train", "--no-overhead", "--workload", workload])
+            .succeeds();
         let rows = hottest(&t);
         assert!(count_of(&t, function) >= 3000, "{workload}: {rows:?}");
         for other in ["by_bench", "by_test", "by_run", "by_example"] {
-            assert!(other == function || count_of(&t, other) == 0, "{workload}: {rows:?}");
+            assert!(
+                other == function || count_of(&t, other) == 0,
+                "{workload}: {rows:?}"
+            );
         }
     }
     // Together, in one profile.
-    t.cargo_fdo(["train", "--no-overhead", "-w", "run", "-w", "example:ex"]).succeeds();
+    t.cargo_fdo(["train", "--no-overhead", "-w", "run", "-w", "example:ex"])
+        .succeeds();
     assert!(count_of(&t, "by_run") > 0 && count_of(&t, "by_example") > 0);
 }
 
@@ -75,7 +90,9 @@ timeout = "60s"
 
 #[test]
 fn a_named_workload_has_its_directory_variables_preparation_and_repetitions() {
-    let t = Sandbox::rust_project().file("fdo.toml", NAMED).file("data/keep", "");
+    let t = Sandbox::rust_project()
+        .file("fdo.toml", NAMED)
+        .file("data/keep", "");
     let run = t.cargo_fdo(["train", "--no-overhead"]).succeeds();
     run.stderr_has("workload `named` (3 of 3)");
     let three = steps(&t);
@@ -83,7 +100,8 @@ fn a_named_workload_has_its_directory_variables_preparation_and_repetitions() {
     t.write("fdo.toml", &NAMED.replace("repeat = 3", "repeat = 1"));
     t.cargo_fdo(["train", "--no-overhead"]).succeeds();
     assert_eq!(steps(&t) * 3, three);
-    t.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}", "700"]).succeeds();
+    t.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}", "700"])
+        .succeeds();
     assert_eq!(steps(&t) * 3, three);
 }
 
@@ -106,7 +124,10 @@ fn weights_weigh() {
     let trained = |weight, workloads: &[&str]| {
         t.write("fdo.toml", &toml(weight));
         let chosen = workloads.iter().flat_map(|name| ["--workload", name]);
-        let args: Vec<_> = ["train", "--no-overhead"].into_iter().chain(chosen).collect();
+        let args: Vec<_> = ["train", "--no-overhead"]
+            .into_iter()
+            .chain(chosen)
+            .collect();
         t.cargo_fdo(args).succeeds();
         steps(&t)
     };
@@ -128,11 +149,17 @@ fn a_workload_that_hangs_or_fails_or_leaves_nothing_fails_the_training() {
     );
     let train = |name: &str| t.cargo_fdo(["train", "--no-overhead", "--workload", name]);
     let start = Instant::now();
-    train("hangs").fails_with(5).stderr_has("stopped after its timeout of 1s");
+    train("hangs")
+        .fails_with(5)
+        .stderr_has("stopped after its timeout of 1s");
     assert!(start.elapsed() < Duration::from_secs(120));
     train("fails").fails_with(5).stderr_has("exit status 3");
-    train("unprepared").fails_with(5).stderr_has("prepare of workload `unprepared` failed");
-    train("elsewhere").fails_with(5).stderr_has("wrote no raw profile");
+    train("unprepared")
+        .fails_with(5)
+        .stderr_has("prepare of workload `unprepared` failed");
+    train("elsewhere")
+        .fails_with(5)
+        .stderr_has("wrote no raw profile");
     train("killed").fails_with(5);
     train("unknown").fails_with(2).stderr_has("unknown");
     // None of them left a profile behind.
@@ -152,45 +179,76 @@ fn a_program_run_by_hand_is_collected() {
     let mut command = t.command(program);
     command.env("LLVM_PROFILE_FILE", raw.join("%p-%m.profraw"));
     assert!(command.status().unwrap().success());
-    t.cargo_fdo(["train", "--collect", raw.to_str().unwrap()]).succeeds();
+    t.cargo_fdo(["train", "--collect", raw.to_str().unwrap()])
+        .succeeds();
     t.cargo_fdo(["build"]).succeeds();
-    assert_eq!((t.used("C and C++"), t.used("Rust")), (Some(1.0), Some(1.0)));
-    assert_eq!(std::fs::read_dir(&raw).unwrap().count(), 1, "the files are the user's");
+    assert_eq!(
+        (t.used("C and C++"), t.used("Rust")),
+        (Some(1.0), Some(1.0))
+    );
+    assert_eq!(
+        std::fs::read_dir(&raw).unwrap().count(),
+        1,
+        "the files are the user's"
+    );
 
     // Without the variable, where the hint says.
     t.run(program, [""; 0]).succeeds();
     let by_hand = t.raw_profiles();
     assert_eq!(by_hand.len(), 1, "{by_hand:?}");
     run.stderr_has(by_hand[0].parent().unwrap().to_str().unwrap());
-    t.cargo_fdo(["train", "--collect", by_hand[0].to_str().unwrap()]).succeeds();
+    t.cargo_fdo(["train", "--collect", by_hand[0].to_str().unwrap()])
+        .succeeds();
     t.cargo_fdo(["train", "--collect", "nowhere"]).fails_with(5);
 }
 
 #[test]
 fn a_dry_run_prints_commands_that_run_and_runs_nothing() {
     require!(&tools::llvm("clang"));
-    let t = Sandbox::c_project(fdo_tests::projects::BY_HAND)
-        .file("fdo.toml", "[workload.w]\nprepare = \"echo > {tmp}/x\"\nrun = \"touch ran; {bin:app} 50\"\n");
-    let run = t.cargo_fdo(["train", "--dry-run", "--workload", "w"]).succeeds();
+    let t = Sandbox::c_project(fdo_tests::projects::BY_HAND).file(
+        "fdo.toml",
+        "[workload.w]\nprepare = \"echo > {tmp}/x\"\nrun = \"touch ran; {bin:app} 50\"\n",
+    );
+    let run = t
+        .cargo_fdo(["train", "--dry-run", "--workload", "w"])
+        .succeeds();
     let lines: Vec<_> = run.stdout().lines().collect();
-    assert!(lines.iter().any(|line| line.contains(" build ")), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.contains("touch ran")), "{lines:#?}");
-    assert!(lines.iter().any(|line| line.contains("merge")), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains(" build ")),
+        "{lines:#?}"
+    );
+    assert!(
+        lines.iter().any(|line| line.contains("touch ran")),
+        "{lines:#?}"
+    );
+    assert!(
+        lines.iter().any(|line| line.contains("merge")),
+        "{lines:#?}"
+    );
     assert!(!t.path("ran").exists() && !t.path("target/fdo/instrument").exists());
 
     // The commands are whole: the printed build is the build.
     let build = lines.iter().find(|line| line.contains(" build ")).unwrap();
     t.run("sh", ["-c", build]).succeeds();
     let program = t.path("target/fdo/instrument/x86_64-unknown-linux-gnu/release/app");
-    let symbols = t.run("readelf", ["-S", "--wide", program.to_str().unwrap()]).succeeds();
+    let symbols = t
+        .run("readelf", ["-S", "--wide", program.to_str().unwrap()])
+        .succeeds();
     symbols.stdout_has("__llvm_prf_cnts");
 
     t.train();
     let run = t.cargo_fdo(["build", "--dry-run"]).succeeds();
     assert!(!t.path("target/fdo/optimize").exists());
-    let build = run.stdout().lines().find(|line| line.contains(" build ")).unwrap();
+    let build = run
+        .stdout()
+        .lines()
+        .find(|line| line.contains(" build "))
+        .unwrap();
     t.run("sh", ["-c", build]).succeeds();
-    assert!(t.path("target/fdo/optimize/x86_64-unknown-linux-gnu/release/app").exists());
+    assert!(
+        t.path("target/fdo/optimize/x86_64-unknown-linux-gnu/release/app")
+            .exists()
+    );
     // What a dry run's commands built counts as built.
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!(t.used("C and C++"), Some(1.0));
