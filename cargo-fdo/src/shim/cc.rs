@@ -2,7 +2,7 @@
 //!
 //! For a compilation of a profiled package it adds the package's flags last, takes off
 //! profile flags of others (the cc crate forwarded rustc's in 1.2.2 to 1.7), and looks at the
-//! object that came out. Probes, assembler, preprocessing and host units pass through.
+//! object that came out. Probes, preprocessing and host units pass through.
 
 use super::cc_arguments::{Action, Call, expand_response_files};
 use super::evidence::{CObject, Treatment};
@@ -50,6 +50,11 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         real.args(&args);
         return become_tool(real);
     }
+    if call.action == Action::Assemble {
+        real.args(&args);
+        let treatment = Treatment::Assembler;
+        return compile(&context, &order, &call, real, treatment, Vec::new());
+    }
     if order.flags.is_empty() && order.link_flags.is_empty() {
         return plain(&context, &order, &call, real, &args);
     }
@@ -88,7 +93,7 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
     }
     let (options, inputs) = split_at_inputs(&kept, &expanded);
     real.args(options).args(ours).args(inputs);
-    if call.action == Action::Link {
+    if call.sources.is_empty() {
         return become_tool(real);
     }
     compile(&context, &order, &call, real, treatment, removed)
@@ -103,7 +108,7 @@ fn plain(
     args: &[OsString],
 ) -> ExitCode {
     real.args(args);
-    if call.action == Action::Link {
+    if call.sources.is_empty() {
         return become_tool(real);
     }
     compile(context, order, call, real, Treatment::Plain, Vec::new())
@@ -135,9 +140,6 @@ fn compile(
         return exit_code(status);
     }
     let cwd = std::env::current_dir().unwrap_or_default();
-    let Some(output) = call.object(&cwd) else {
-        return exit_code(status);
-    };
     if treatment == Treatment::Profiled && !order.slice.is_empty() {
         // ninja reads depfiles and so sees a new profile; make does not read clang's.
         if let Some(depfile) = &call.depfile {
@@ -145,30 +147,34 @@ fn compile(
             add_to_depfile(&cwd.join(depfile), &key);
         }
     }
-    let counted = match std::fs::read(&output) {
-        Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
-            .map(|counters| counters.names)
-            .unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let record = CObject {
-        output,
-        source: call.sources.first().cloned().unwrap_or_default(),
-        compiler,
-        treatment,
-        slice: if treatment == Treatment::Profiled {
-            order.slice.clone()
-        } else {
-            String::new()
-        },
-        removed,
-        counted,
-        words: seen.to_text(),
-    };
-    match record.save(&context.state, &context.package) {
-        Ok(()) => exit_code(status),
-        Err(error) => fail(&error),
+    let mut words = seen.to_text();
+    for (at, output) in call.outputs(&cwd).into_iter().enumerate() {
+        let counted = match std::fs::read(&output) {
+            Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
+                .map(|counters| counters.names)
+                .unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let record = CObject {
+            output,
+            source: call.sources.get(at).cloned().unwrap_or_default(),
+            compiler: compiler.clone(),
+            treatment,
+            slice: if treatment == Treatment::Profiled {
+                order.slice.clone()
+            } else {
+                String::new()
+            },
+            removed: removed.clone(),
+            counted,
+            // All that the compiler said is with the first.
+            words: std::mem::take(&mut words),
+        };
+        if let Err(error) = record.save(&context.state, &context.package) {
+            return fail(&error);
+        }
     }
+    exit_code(status)
 }
 
 /// Splits off profile flags of others, and ours where the build script already passed them

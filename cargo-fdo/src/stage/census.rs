@@ -72,7 +72,10 @@ pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspac
     let seen = objects(state, target_dir, built, workspace);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for (package, objects) in &seen {
-        rows.insert(package.clone(), row(package, objects));
+        let row = row(package, objects);
+        if row.objects > 0 {
+            rows.insert(package.clone(), row);
+        }
     }
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
@@ -80,7 +83,7 @@ pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspac
         };
         let id = package.id();
         let archived = archived_objects(&script.out_dir, &script.linked_paths);
-        let known = rows.get(&id).map_or(0, |row| row.objects);
+        let known = seen.get(&id).map_or(0, Vec::len);
         if archived > known {
             let row = rows.entry(id.clone()).or_insert_with(|| row(&id, &[]));
             row.unseen = archived - known;
@@ -123,7 +126,10 @@ pub fn all_owners(state: &Path, workspace: &Workspace) -> BTreeMap<String, Strin
 }
 
 fn row(package: &str, objects: &[CObject]) -> Row {
-    let has = |treatment| move |object: &&CObject| object.treatment == treatment;
+    // Assembler is seen, but nothing to instrument.
+    let is_c = |object: &&CObject| object.treatment != Treatment::Assembler;
+    let objects: Vec<&CObject> = objects.iter().filter(is_c).collect();
+    let has = |treatment| move |object: &&&CObject| object.treatment == treatment;
     Row {
         package: package.to_owned(),
         objects: objects.len(),
