@@ -89,6 +89,8 @@ pub struct Cargo {
     pub rustc_wrapper: Option<PathBuf>,
     /// Values of cargo's `[env]` table, for what the compilers of the user are.
     pub env_table: Vec<(String, OsString)>,
+    /// Names in it that cargo prefers to the environment, ours too.
+    pub forced_env: Vec<String>,
 }
 
 impl Cargo {
@@ -163,6 +165,12 @@ impl Cargo {
                 .iter()
                 .map(|(name, value)| (name.clone(), value.value.clone()))
                 .collect(),
+            forced_env: configuration
+                .env
+                .iter()
+                .filter(|(_, value)| value.force)
+                .map(|(name, _)| name.clone())
+                .collect(),
         })
     }
 
@@ -180,13 +188,16 @@ impl Cargo {
 
     /// A variable of the user's, from the environment or cargo's `[env]`.
     pub fn user_variable(&self, name: &str) -> Option<String> {
-        std::env::var(name)
-            .ok()
-            .filter(|value| !value.is_empty())
-            .or_else(|| {
-                let (_, value) = self.env_table.iter().find(|(known, _)| known == name)?;
-                Some(value.to_string_lossy().into_owned())
-            })
+        let in_environment = || std::env::var(name).ok().filter(|value| !value.is_empty());
+        let in_table = || {
+            let (_, value) = self.env_table.iter().find(|(known, _)| known == name)?;
+            Some(value.to_string_lossy().into_owned())
+        };
+        if self.forced_env.iter().any(|forced| forced == name) {
+            in_table()
+        } else {
+            in_environment().or_else(in_table)
+        }
     }
 }
 

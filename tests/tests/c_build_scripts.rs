@@ -88,3 +88,49 @@ fn configure_brings_in_cc_that_names_its_compiler() {
     }
     trains_and_uses_all_of_c(&t);
 }
+
+/// A build script of this shell script, which makes a library of this kind.
+fn by_shell(script: &str, kind: &str) -> String {
+    format!(
+        r##"
+fn main() {{
+    let out = std::env::var("OUT_DIR").unwrap();
+    let status = std::process::Command::new("sh").args(["-ec", r#"{script}"#]).status().unwrap();
+    assert!(status.success());
+    println!("cargo::rerun-if-changed=hot.c");
+    println!("cargo::rustc-link-search=native={{out}}");
+    println!("cargo::rustc-link-lib={kind}=hot");
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{{out}}");
+}}
+"##
+    )
+}
+
+#[test]
+fn a_shared_library_compiled_and_linked_by_one_command_takes_part() {
+    require!(&tools::llvm("clang"));
+    let script = by_shell(
+        "$CC -O2 -shared -fPIC hot.c -o \"$OUT_DIR/libhot.so\"",
+        "dylib",
+    );
+    trains_and_uses_all_of_c(&Sandbox::c_project(&script));
+}
+
+#[test]
+fn several_sources_in_one_call_and_assembler_beside_them_are_counted_rightly() {
+    require!(&tools::llvm("clang"));
+    let script = "cp hot.c more.c none.S \"$OUT_DIR\"
+        cd \"$OUT_DIR\"
+        $CC -O2 -c hot.c more.c
+        $CC -c none.S
+        ar crs libhot.a hot.o more.o none.o";
+    let none = ".globl none\n.text\nnone:\n  ret\n.section .note.GNU-stack,\"\",@progbits\n";
+    let t = Sandbox::c_project(&by_shell(script, "static"))
+        .file("more.c", "int more(int x) { return x > 3 ? x : 1; }\n")
+        .file("none.S", none);
+    let run = t.train();
+    run.stderr_has("app-0.1.0: 2 C/C++ objects, 2 instrumented")
+        .stderr_lacks("does not go through");
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+}

@@ -237,3 +237,34 @@ fn a_profile_flag_of_the_user_is_refused_before_anything_is_built() {
         run.stderr_has(name).stderr_has("a profile of its own");
     }
 }
+
+#[test]
+fn the_compiler_of_cargos_env_table_is_used_also_where_it_is_forced() {
+    let clang = tools::llvm("clang");
+    require!(&clang, &tools::llvm("clang++"), "gcc");
+    let t = Sandbox::c_project(projects::BY_HAND)
+        .spy(&clang)
+        // Loses to the table below.
+        .env("CC", "gcc");
+    for (marker, force) in [("-DONE", true), ("-DTWO", false)] {
+        let t = if force {
+            &t
+        } else {
+            &Sandbox::c_project(projects::BY_HAND).spy(&clang)
+        };
+        t.write(
+            ".cargo/config.toml",
+            &format!("[env]\nCC = {{ value = \"{clang} {marker}\", force = {force} }}\n"),
+        );
+        t.train();
+        let call = c_call(t, &clang, "instrument");
+        assert!(
+            call.has(marker) && call.has_prefix("-fprofile-generate="),
+            "{:?}",
+            call.args
+        );
+        t.cargo_fdo(["build"]).succeeds();
+        assert!(c_call(t, &clang, "optimize").has(marker));
+        assert_eq!(t.used("C and C++"), Some(1.0));
+    }
+}

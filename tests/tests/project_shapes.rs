@@ -144,7 +144,7 @@ fn features_and_subdirectories_and_manifest_paths_are_cargos() {
 #[test]
 fn a_profile_of_the_users_is_built_with_its_settings() {
     let t = Sandbox::rust_project()
-        .manifest("[profile.shipping]\ninherits = \"release\"\nopt-level = 2\nlto = \"thin\"")
+        .manifest("[profile.shipping]\ninherits = \"release\"\nopt-level = 2\nlto = \"thin\"\npanic = \"abort\"\nstrip = true\nincremental = true")
         .rustc_wrapper();
     let program = trains_and_builds(&t, &["--profile", "shipping"]);
     assert!(program.ends_with(format!("{TRIPLE}/shipping/app")));

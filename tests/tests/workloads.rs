@@ -16,7 +16,14 @@ fn with_everything() -> Sandbox {
     let functions = ["by_bench", "by_test", "by_run", "by_example"].map(function);
     Sandbox::project()
         .manifest("[[bench]]\nname = \"b\"\nharness = false\n[[example]]\nname = \"ex\"")
-        .file("src/lib.rs", &functions.concat())
+        // A documentation test links the library with counters, and has none itself.
+        .file(
+            "src/lib.rs",
+            &format!(
+                "//! ```\n//! assert!(app::by_test(5) > 0);\n//! ```\n{}",
+                functions.concat()
+            ),
+        )
         .file("src/main.rs", &caller("by_run"))
         .file("benches/b.rs", &caller("by_bench"))
         .file("examples/ex.rs", &caller("by_example"))
