@@ -105,8 +105,20 @@ impl PhasePlan {
             .arg("--target-dir")
             .arg(&self.target_dir)
             .args(&cargo.build_options)
-            .args(&cargo.output_options);
+            .args(&cargo.output_options)
+            .args(self.unforced(cargo));
         self.with_env(call)
+    }
+
+    /// Lets our variables through where cargo's `[env]` table of the user has `force`.
+    fn unforced(&self, cargo: &Cargo) -> Vec<String> {
+        let is_ours = |name: &&String| self.env.iter().any(|(ours, _)| ours == *name);
+        cargo
+            .forced_env
+            .iter()
+            .filter(is_ours)
+            .flat_map(|name| ["--config".to_owned(), format!("env.{name}.force=false")])
+            .collect()
     }
 
     /// Adds the phase's variables to a call.

@@ -11,7 +11,7 @@ use crate::report::{self, UseReport};
 use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
-use crate::store::{Campaign, keys};
+use crate::store::Campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
@@ -81,7 +81,7 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
     let Some((_, plan)) = optimized(&session, build_with, &selection)? else {
         return Ok(());
     };
-    let program_args: Vec<&OsString> = args.args.iter().filter(|arg| *arg != "--").collect();
+    let program_args = program_arguments(subcommand, &args.args);
     let mut call = plan
         .cargo(&session.cargo, subcommand)
         .args(&session.cargo.selection);
@@ -96,6 +96,21 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         return Err(RunFailed { subcommand, status }.into());
     }
     Ok(())
+}
+
+/// What stands behind cargo's `--`.
+///
+/// A program gets every word. Of `test FILTER -- OPTIONS`, the harness gets both parts.
+fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsString> {
+    let separator = match subcommand {
+        "run" => None,
+        _ => args.iter().position(|arg| arg == "--"),
+    };
+    args.iter()
+        .enumerate()
+        .filter(|(at, _)| Some(*at) != separator)
+        .map(|(_, arg)| arg)
+        .collect()
 }
 
 /// Builds with the profile and judges its use. `None` after a dry run.
@@ -120,19 +135,13 @@ fn optimized(
     let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
     let call = plan.cargo(&session.cargo, subcommand).args(selection);
 
-    fs::create_dir(&session.layout.stray(Phase::Optimize))?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    let outdated = plan
-        .orders
-        .outdated_c(&plan.state, &plan.packages, &with_c)?;
-    let clean = (!outdated.is_empty() && plan.target_dir.exists())
-        .then(|| plan.clean_packages(&session.cargo, &outdated));
     if session.settings.dry_run {
+        let clean = session.prepare_dry_run(&plan)?;
         show(ui, clean.as_ref(), &call);
         return Ok(None);
     }
-    plan.orders.write(&plan.state)?;
-    let built = optimize::run(&plan, call, &session.cargo, clean.as_ref(), &with_c)?;
+    session.prepare(&plan)?;
+    let built = optimize::run(&plan, call, &session.cargo)?;
 
     let basis = basis(&campaign, &built, &plan);
     let last = if built.all_fresh() {

@@ -95,6 +95,10 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let commands = build_commands(&jobs, &session);
 
     if session.settings.dry_run {
+        session.make_signal_object(&toolbox)?;
+        if let Some(clean) = session.prepare_dry_run(&plan)? {
+            session.ui.data(clean);
+        }
         show(&session, &toolbox, &plan, &commands, &jobs);
         return Ok(());
     }
@@ -123,7 +127,12 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     }
 
     let owners = match &instrumented {
-        Some(start) => census::owners(&plan.state, &start.built, &session.workspace),
+        Some(start) => census::owners(
+            &plan.state,
+            &plan.target_dir,
+            &start.built,
+            &session.workspace,
+        ),
         None => census::all_owners(&plan.state, &session.workspace),
     };
     let c_names: BTreeSet<String> = owners.keys().cloned().collect();
@@ -198,8 +207,7 @@ fn instrument(
     commands: &[BuildCommand],
 ) -> Result<Instrumented> {
     session.make_signal_object(toolbox)?;
-    fs::create_dir(&session.layout.stray(Phase::Instrument))?;
-    prepare_keys(session, plan)?;
+    session.prepare(plan)?;
     session.ui.status(
         "Building",
         format_args!("with counters, in `{}`", plan.target_dir.display()),
@@ -220,21 +228,6 @@ fn instrument(
     )?;
     report::census(&session.ui, &done.census, toolbox);
     Ok(done)
-}
-
-/// Writes orders and keys; drops C objects of other orders first.
-fn prepare_keys(session: &Session, plan: &PhasePlan) -> Result<()> {
-    plan.orders.write(&plan.state)?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    let outdated = plan
-        .orders
-        .outdated_c(&plan.state, &plan.packages, &with_c)?;
-    if !outdated.is_empty() && plan.target_dir.exists() {
-        plan.clean_packages(&session.cargo, &outdated).run()?;
-    }
-    plan.orders
-        .write_keys(&plan.state, &plan.packages, &with_c)?;
-    Ok(())
 }
 
 fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
@@ -343,8 +336,7 @@ fn plain_runs(
     entries: &mut [WorkloadEntry],
 ) -> Result<()> {
     let plan = session.plan(Phase::Baseline, toolbox, None);
-    fs::create_dir(&session.layout.stray(Phase::Baseline))?;
-    prepare_keys(session, &plan)?;
+    session.prepare(&plan)?;
     session
         .ui
         .status("Building", "without counters, to compare");

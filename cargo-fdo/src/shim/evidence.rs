@@ -58,6 +58,8 @@ pub enum Treatment {
     Excluded,
     /// The package's policy, or the compiler, says no.
     Plain,
+    /// It is assembler, which has no counters.
+    Assembler,
 }
 
 impl RustUnit {

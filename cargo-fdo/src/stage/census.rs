@@ -37,9 +37,11 @@ impl Row {
     }
 }
 
-/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it.
+/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it, and
+/// those outside of cargo's target directory (beside their sources, with many makefiles).
 pub fn objects(
     state: &Path,
+    target_dir: &Path,
     built: &Built,
     workspace: &Workspace,
 ) -> BTreeMap<String, Vec<CObject>> {
@@ -51,19 +53,30 @@ pub fn objects(
         let id = package.id();
         let found = evidence::load::<CObject>(state, &id, Language::C)
             .into_iter()
-            .filter(|object| object.output.starts_with(&script.out_dir) && object.output.exists());
+            .filter(|object| {
+                object.output.starts_with(&script.out_dir) || !object.output.starts_with(target_dir)
+            })
+            .filter(|object| object.output.exists());
         by_package.entry(id).or_default().extend(found);
     }
-    by_package.retain(|_, objects| !objects.is_empty());
+    by_package.retain(|_, objects| {
+        // A package may have two scripts' runs, and each finds what is outside.
+        objects.sort_by(|a, b| a.output.cmp(&b.output));
+        objects.dedup_by(|a, b| a.output == b.output);
+        !objects.is_empty()
+    });
     by_package
 }
 
 /// Counts what the instrumented build holds.
-pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
-    let seen = objects(state, built, workspace);
+pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
+    let seen = objects(state, target_dir, built, workspace);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for (package, objects) in &seen {
-        rows.insert(package.clone(), row(package, objects));
+        let row = row(package, objects);
+        if row.objects > 0 {
+            rows.insert(package.clone(), row);
+        }
     }
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
@@ -71,7 +84,7 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
         };
         let id = package.id();
         let archived = archived_objects(&script.out_dir, &script.linked_paths);
-        let known = rows.get(&id).map_or(0, |row| row.objects);
+        let known = seen.get(&id).map_or(0, Vec::len);
         if archived > known {
             let row = rows.entry(id.clone()).or_insert_with(|| row(&id, &[]));
             row.unseen = archived - known;
@@ -81,9 +94,9 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
 }
 
 /// Names of the counted C functions, and where they are from.
-pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> Owners {
+pub fn owners(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Owners {
     let mut owners = Owners::new();
-    for (id, objects) in objects(state, built, workspace) {
+    for (id, objects) in objects(state, target_dir, built, workspace) {
         if let Some(package) = workspace.packages.iter().find(|known| known.id() == id) {
             own(&mut owners, package, objects);
         }
@@ -118,7 +131,10 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
 }
 
 fn row(package: &str, objects: &[CObject]) -> Row {
-    let has = |treatment| move |object: &&CObject| object.treatment == treatment;
+    // Assembler is seen, but nothing to instrument.
+    let is_c = |object: &&CObject| object.treatment != Treatment::Assembler;
+    let objects: Vec<&CObject> = objects.iter().filter(is_c).collect();
+    let has = |treatment| move |object: &&&CObject| object.treatment == treatment;
     Row {
         package: package.to_owned(),
         objects: objects.len(),

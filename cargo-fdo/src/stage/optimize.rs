@@ -269,23 +269,10 @@ impl Use {
 
 /// Runs the build.
 ///
-/// `before`: what must run first (dropping outdated C objects).
-///
 /// # Errors
 ///
 /// [`OptimizeError`]
-pub fn run(
-    plan: &PhasePlan,
-    call: Invocation,
-    cargo: &Cargo,
-    before: Option<&Invocation>,
-    with_c: &BTreeSet<String>,
-) -> Result<Built, OptimizeError> {
-    if let Some(clean) = before {
-        clean.run()?;
-    }
-    plan.orders
-        .write_keys(&plan.state, &plan.packages, with_c)?;
+pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, OptimizeError> {
     let built = build::run(call, plan.phase.name(), cargo.message_format.as_deref())?;
     let with_c = keys::packages_with_c(&plan.state)?;
     plan.orders
@@ -321,7 +308,7 @@ pub fn measure(
     }
     let c_hash = slices.c.as_ref().map_or("", |slice| &slice.hash);
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
-    for (package, objects) in census::objects(&plan.state, built, workspace) {
+    for (package, objects) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
         c_packages.insert(package);
         for object in objects.iter().filter(|object| object.slice == c_hash) {
             said.merge(evidence::words(&object.words));
