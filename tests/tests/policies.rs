@@ -18,7 +18,7 @@ fn clang(t: &Sandbox, phase: &str, source: &str) -> Call {
     let call = calls
         .filter(|call| call.env.contains_key("OUT_DIR"))
         .filter(of_source)
-        .last();
+        .next_back();
     call.unwrap_or_else(|| panic!("`{source}` was not compiled in {phase}"))
 }
 
@@ -33,7 +33,7 @@ fn rustc(t: &Sandbox, phase: &str, name: &str) -> Call {
             call.value_of("--out-dir")
                 .is_some_and(|dir| dir.contains(&phase))
         })
-        .last();
+        .next_back();
     call.unwrap_or_else(|| panic!("`{name}` was not compiled in {phase}"))
 }
 
