@@ -17,8 +17,7 @@ fn clang(t: &Sandbox, phase: &str, source: &str) -> Call {
     };
     let call = calls
         .filter(|call| call.env.contains_key("OUT_DIR"))
-        .filter(of_source)
-        .next_back();
+        .rfind(of_source);
     call.unwrap_or_else(|| panic!("`{source}` was not compiled in {phase}"))
 }
 
@@ -29,11 +28,10 @@ fn rustc(t: &Sandbox, phase: &str, name: &str) -> Call {
     let calls = t.calls("rustc-wrapper").into_iter();
     let call = calls
         .filter(|call| call.value_of("--crate-name") == Some(name))
-        .filter(|call| {
+        .rfind(|call| {
             call.value_of("--out-dir")
                 .is_some_and(|dir| dir.contains(&phase))
-        })
-        .next_back();
+        });
     call.unwrap_or_else(|| panic!("`{name}` was not compiled in {phase}"))
 }
 

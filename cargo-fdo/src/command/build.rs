@@ -44,7 +44,7 @@ impl Diagnose for RunFailed {
 pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
     let selection = session.cargo.selection.clone();
-    let done = optimized(&session, "build", &selection)?;
+    let done = optimized(&session, Purpose::Build, "build", &selection)?;
     let Some((built, _)) = done else {
         return Ok(());
     };
@@ -78,7 +78,7 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         selection.push("--no-run".into());
         subcommand
     };
-    let Some((_, plan)) = optimized(&session, build_with, &selection)? else {
+    let Some((_, plan)) = optimized(&session, Purpose::Run, build_with, &selection)? else {
         return Ok(());
     };
     let program_args = program_arguments(subcommand, &args.args);
@@ -92,10 +92,12 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         .command()
         .status()
         .map_err(|source| call.start_error(source))?;
-    if !status.success() {
-        return Err(RunFailed { subcommand, status }.into());
+    match (subcommand, status.code()) {
+        (_, Some(0)) => Ok(()),
+        // What ran is the user's program: its status is the answer, as with `cargo run`.
+        ("run", Some(code)) => std::process::exit(code),
+        _ => Err(RunFailed { subcommand, status }.into()),
     }
-    Ok(())
 }
 
 /// What stands behind cargo's `--`.
@@ -113,9 +115,19 @@ fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsSt
         .collect()
 }
 
+/// What a build is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// `cargo fdo build`: the build is the result.
+    Build,
+    /// Something of it runs next.
+    Run,
+}
+
 /// Builds with the profile and judges its use. `None` after a dry run.
 fn optimized(
     session: &Session,
+    purpose: Purpose,
     subcommand: &str,
     selection: &[String],
 ) -> Result<Option<(Built, PhasePlan)>> {
@@ -166,7 +178,10 @@ fn optimized(
             report
         }
     };
-    report::usage(ui, &report, toolbox.verify);
+    // Before a program's own output, a build without news is one line.
+    if purpose == Purpose::Build || !built.all_fresh() {
+        report::usage(ui, &report, toolbox.verify);
+    }
     if toolbox.verify {
         optimize::judge(
             report.judged_share(),
