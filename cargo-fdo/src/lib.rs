@@ -17,6 +17,7 @@ pub mod config;
 pub mod doctor;
 pub mod error;
 pub mod fs;
+pub mod outer;
 pub mod plan;
 pub mod profile;
 pub mod recall;
@@ -37,6 +38,9 @@ use std::process::ExitCode;
 /// The process: a compiler shim, or the command line.
 pub fn main() -> ExitCode {
     if let Some(code) = shim::dispatch() {
+        return code;
+    }
+    if let Some(code) = outer::leave() {
         return code;
     }
     let (args, toolchain) = arguments(std::env::args_os().collect());

@@ -5,6 +5,7 @@ use crate::config::{Config, PackagePolicy};
 use crate::settings::Cargo;
 use crate::shim;
 use crate::store::Layout;
+use crate::store::campaign::Partition;
 use crate::store::keys::{KeyedPackage, Orders};
 use crate::tool::{Invocation, signals};
 use crate::toolbox::{Toolbox, Verdict};
@@ -20,6 +21,8 @@ use std::path::{Path, PathBuf};
 pub struct Slices {
     /// Limits of the whole profile.
     pub pins: Pins,
+    /// How the crates were divided when they were trained.
+    pub partition: Partition,
     /// For rustc: content hash and file.
     pub rust: Option<Slice>,
     /// For clang, IR-level counters.
@@ -102,8 +105,20 @@ impl PhasePlan {
             .arg("--target-dir")
             .arg(&self.target_dir)
             .args(&cargo.build_options)
-            .args(&cargo.output_options);
+            .args(&cargo.output_options)
+            .args(self.unforced(cargo));
         self.with_env(call)
+    }
+
+    /// Lets our variables through where cargo's `[env]` table of the user has `force`.
+    fn unforced(&self, cargo: &Cargo) -> Vec<String> {
+        let is_ours = |name: &&String| self.env.iter().any(|(ours, _)| ours == *name);
+        cargo
+            .forced_env
+            .iter()
+            .filter(is_ours)
+            .flat_map(|name| ["--config".to_owned(), format!("env.{name}.force=false")])
+            .collect()
     }
 
     /// Adds the phase's variables to a call.
@@ -213,20 +228,23 @@ fn environment(phase: Phase, inputs: Inputs<'_>) -> Vec<(String, Option<OsString
 fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
     let everything = PackagePolicy::default();
     let mut own = BTreeMap::new();
+    let common_units = slices.and_then(|slices| slices.partition.common);
     for package in &inputs.workspace.packages {
         let policy = inputs.config.policy(&package.name);
-        if *policy == everything {
-            continue;
-        }
         let id = package.id();
-        own.insert(
-            (id.clone(), Language::Rust),
-            rust_order(phase, inputs, slices, policy),
-        );
-        own.insert((id, Language::C), c_order(phase, inputs, slices, policy));
+        let units = slices.and_then(|slices| slices.partition.of_package(&package.name));
+        if *policy != everything || units != common_units {
+            own.insert(
+                (id.clone(), Language::Rust),
+                rust_order(phase, inputs, slices, policy, units),
+            );
+        }
+        if *policy != everything {
+            own.insert((id, Language::C), c_order(phase, inputs, slices, policy));
+        }
     }
     Orders {
-        rust: rust_order(phase, inputs, slices, &everything),
+        rust: rust_order(phase, inputs, slices, &everything, common_units),
         c: c_order(phase, inputs, slices, &everything),
         own,
     }
@@ -237,6 +255,7 @@ fn rust_order(
     inputs: Inputs<'_>,
     slices: Option<&Slices>,
     policy: &PackagePolicy,
+    codegen_units: Option<u32>,
 ) -> Order {
     let mut order = Order::nothing(Family::Rustc);
     order.salts = inputs.workspace.salts();
@@ -267,6 +286,7 @@ fn rust_order(
             if let Some(slice) = &slices.rust {
                 order.flags =
                     flags::rustc_optimize(&slice.file, slices.pins, inputs.toolbox.verify);
+                order.codegen_units = codegen_units;
                 order.slice.clone_from(&slice.hash);
             }
             order.flags.extend(policy.rustflags.iter().cloned());

@@ -97,6 +97,8 @@ pub struct Cargo {
     pub rustc_wrapper: Option<PathBuf>,
     /// Values of cargo's `[env]` table, for what the compilers of the user are.
     pub env_table: Vec<(String, OsString)>,
+    /// Names in it that cargo prefers to the environment, ours too.
+    pub forced_env: Vec<String>,
 }
 
 impl Cargo {
@@ -133,7 +135,11 @@ impl Cargo {
         if targets.len() > 1 {
             return Err(SettingsError::ManyTargets(targets));
         }
-        let target_argument = targets.pop().unwrap_or_else(|| rustc.host.clone());
+        let target_argument = targets
+            .pop()
+            // Cargo's name for the host.
+            .filter(|target| target != "host-tuple")
+            .unwrap_or_else(|| rustc.host.clone());
         let target = match target_argument.strip_suffix(".json") {
             Some(path) => Path::new(path)
                 .file_name()
@@ -165,6 +171,12 @@ impl Cargo {
                 .env
                 .iter()
                 .map(|(name, value)| (name.clone(), value.value.clone()))
+                .collect(),
+            forced_env: configuration
+                .env
+                .iter()
+                .filter(|(_, value)| value.force)
+                .map(|(name, _)| name.clone())
                 .collect(),
         };
         cargo.refuse_foreign_profiles(&rustc.host, configuration)?;
@@ -230,13 +242,16 @@ impl Cargo {
 
     /// A variable of the user's, from the environment or cargo's `[env]`.
     pub fn user_variable(&self, name: &str) -> Option<String> {
-        std::env::var(name)
-            .ok()
-            .filter(|value| !value.is_empty())
-            .or_else(|| {
-                let (_, value) = self.env_table.iter().find(|(known, _)| known == name)?;
-                Some(value.to_string_lossy().into_owned())
-            })
+        let in_environment = || std::env::var(name).ok().filter(|value| !value.is_empty());
+        let in_table = || {
+            let (_, value) = self.env_table.iter().find(|(known, _)| known == name)?;
+            Some(value.to_string_lossy().into_owned())
+        };
+        if self.forced_env.iter().any(|forced| forced == name) {
+            in_table()
+        } else {
+            in_environment().or_else(in_table)
+        }
     }
 }
 

@@ -187,7 +187,10 @@ pub struct Order {
     pub exclude: Vec<String>,
     /// What else decides the outcome, such as the content hash of the slice.
     pub slice: String,
-    /// Keeps packages of equal name and version line apart: manifest directory → salt.
+    /// The number of codegen units instead of what cargo asks for; 0 for rustc's own choice,
+    /// which differs from its number said aloud: small units are merged. `None` changes nothing.
+    pub codegen_units: Option<u32>,
+    /// Keeps packages of one name apart: manifest directory → salt.
     pub salts: Vec<(String, String)>,
 }
 
@@ -202,6 +205,7 @@ impl Order {
             link_flags: Vec::new(),
             exclude: Vec::new(),
             slice: String::new(),
+            codegen_units: None,
             salts: Vec::new(),
         }
     }
@@ -222,6 +226,9 @@ impl Order {
             }
         }
         out.push_str(&format!("slice {}\n", self.slice));
+        if let Some(units) = self.codegen_units {
+            out.push_str(&format!("codegen-units {units}\n"));
+        }
         for (directory, salt) in &self.salts {
             out.push_str(&format!("salt {salt} {directory}\n"));
         }
@@ -254,6 +261,12 @@ impl Order {
                 "link-flag" => order.link_flags.push(value.to_owned()),
                 "exclude" => order.exclude.push(value.to_owned()),
                 "slice" => order.slice = value.to_owned(),
+                "codegen-units" => {
+                    let units = value
+                        .parse()
+                        .map_err(|_| format!("`{line}` is not `codegen-units NUMBER`"))?;
+                    order.codegen_units = Some(units);
+                }
                 "salt" => {
                     let (salt, directory) = value
                         .split_once(' ')
@@ -310,6 +323,7 @@ mod tests {
             link_flags: vec!["-fprofile-generate".into()],
             exclude: vec!["tools/*".into()],
             slice: "abc".into(),
+            codegen_units: Some(0),
             salts: vec![("/with space/dir".into(), "s1".into())],
         };
         assert_eq!(Order::parse(&order.write()), Ok(order));

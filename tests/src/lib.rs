@@ -18,13 +18,14 @@
 
 mod binaries;
 mod fake;
-mod projects;
+pub mod projects;
 mod readme;
 mod redact;
 mod run;
 mod sandbox;
 mod snapshot;
 pub mod tools;
+mod trained;
 
 pub use fake::{Call, Fake, play};
 pub use readme::{Usage, usages};

@@ -1,170 +1,158 @@
-//! Small projects that several tests share.
+//! Small projects that do real work, and what `cargo fdo` says of them.
 
-use crate::{Sandbox, binaries};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::UNIX_EPOCH;
+use crate::Sandbox;
 
-const MANIFEST: &str = "\
-[package]
-name = \"app\"
-version = \"0.1.0\"
-edition = \"2024\"
-
-[workspace]
-";
-
-const MAIN: &str = "\
-unsafe extern \"C\" {
-    fn c_work(n: u32) -> u32;
-}
-
-#[inline(never)]
-fn rust_work(n: u32) -> u32 {
-    (0..n).fold(0, |sum, i| if i % 3 == 0 { sum ^ i } else { sum.wrapping_mul(31) })
+/// Work in Rust: as much as the first argument says.
+const RUST: &str = r#"
+fn step(x: u64) -> u64 {
+    if x % 2 == 1 { x * 3 + 1 } else { x / 2 }
 }
 
 fn main() {
-    let n = std::env::args().nth(1).and_then(|arg| arg.parse().ok()).unwrap_or(5000);
-    println!(\"{} {}\", rust_work(n), unsafe { c_work(n) });
+    let n = std::env::args().nth(1).map_or(2000, |n| n.parse().unwrap());
+    let mut steps = 0u64;
+    for start in 1..n {
+        let mut x = start;
+        while x != 1 {
+            x = std::hint::black_box(step(x));
+            steps += 1;
+        }
+    }
+    println!("{steps} steps");
 }
-";
+"#;
 
-const C: &str = "\
-unsigned c_work(unsigned n) {
-    unsigned sum = 0;
-    for (unsigned i = 0; i < n; i++) sum += (i & 3) ? i : sum >> 1;
-    return sum;
+/// The same work, done by `hot` of `hot.c`.
+const RUST_WITH_C: &str = r#"
+unsafe extern "C" {
+    fn hot(n: u32) -> u64;
 }
-";
-
-/// Without the cc crate, so that nothing is fetched.
-const BUILD: &str = "\
-use std::process::Command;
 
 fn main() {
-    println!(\"cargo:rerun-if-changed=work.c\");
-    let out = std::env::var(\"OUT_DIR\").unwrap();
-    let cc = std::env::var(\"CC\").unwrap_or(\"cc\".into());
-    let (object, library) = (format!(\"{out}/work.o\"), format!(\"{out}/libwork.a\"));
-    let _ = std::fs::remove_file(&library);
-    let run = |command: &mut Command| assert!(command.status().unwrap().success());
-    // A compiler of several words, as in `ccache gcc`.
-    let mut words = cc.split(' ');
-    run(Command::new(words.next().unwrap())
-        .args(words)
-        .args([\"-O2\", \"-fPIC\", \"-c\", \"work.c\", \"-o\", &object]));
-    run(Command::new(\"ar\").args([\"crs\", &library, &object]));
-    println!(\"cargo:rustc-link-lib=static=work\");
-    println!(\"cargo:rustc-link-search=native={out}\");
+    let n = std::env::args().nth(1).map_or(2000, |n| n.parse().unwrap());
+    println!("{} steps", unsafe { hot(n) });
+}
+"#;
+
+/// `hot`, with a static function.
+pub const C: &str = "\
+static unsigned long step(unsigned long x) { return x & 1 ? x * 3 + 1 : x / 2; }
+
+unsigned long hot(unsigned n) {
+  unsigned long steps = 0;
+  for (unsigned long start = 1; start < n; start++)
+    for (unsigned long x = start; x != 1; steps++)
+      x = step(x);
+  return steps;
 }
 ";
+
+/// A build script that runs `$CC` and `ar` by itself.
+pub const BY_HAND: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=hot.c");
+    let out = std::env::var("OUT_DIR").unwrap();
+    let script = "${CC:-cc} $CFLAGS -O2 -c hot.c -o \"$OUT_DIR/hot.o\" \
+                  && ar crs \"$OUT_DIR/libhot.a\" \"$OUT_DIR/hot.o\"";
+    let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=static=hot");
+}
+"#;
+
+/// A build script that runs make, for a [`MAKEFILE`].
+pub const BY_MAKE: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=Makefile");
+    let out = std::env::var("OUT_DIR").unwrap();
+    let status = std::process::Command::new("make").status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=static=hot");
+}
+"#;
+
+/// Objects in `OUT_DIR`, made only where they are missing or older than their source.
+pub const MAKEFILE: &str = "\
+$(OUT_DIR)/libhot.a: $(OUT_DIR)/hot.o
+\tar crs $@ $<
+$(OUT_DIR)/hot.o: hot.c
+\t$(CC) -O2 -c $< -o $@
+";
+
+/// A build script that leaves everything to the `cc` crate.
+pub const BY_CC: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=hot.c");
+    cc::Build::new().file("hot.c").compile("hot");
+}
+"#;
 
 impl Sandbox {
-    /// A package `app` with a loop in Rust and one in C, not built.
-    pub fn mixed() -> Sandbox {
+    /// The package `app` with a program that works in Rust.
+    pub fn rust_project() -> Sandbox {
+        Sandbox::project().file("src/main.rs", RUST)
+    }
+
+    /// The package `app` with a program that works in C, compiled by this build script.
+    pub fn c_project(build_script: &str) -> Sandbox {
         Sandbox::project()
-            .file("Cargo.toml", MANIFEST)
-            .file("src/main.rs", MAIN)
-            .file("work.c", C)
-            .file("build.rs", BUILD)
-            .without_tools()
+            .file("src/main.rs", RUST_WITH_C)
+            .file("hot.c", C)
+            .file("build.rs", build_script)
     }
 
-    /// The same, trained, and built with its profile.
+    /// Adds lines to `Cargo.toml`, before `[workspace]`.
+    #[must_use]
+    #[track_caller]
+    pub fn manifest(self, lines: &str) -> Sandbox {
+        let manifest = self.read("Cargo.toml");
+        let manifest = manifest.replace("[workspace]", &format!("{lines}\n\n[workspace]"));
+        self.file("Cargo.toml", &manifest)
+    }
+
+    /// Whether the packages that the project names can be had; if not, says that the test is
+    /// skipped.
     ///
-    /// Trained once for each cargo-fdo, and copied: the place of the copy is in no name, and
-    /// what the tools are is remembered, because they are looked for in the same `PATH`.
-    #[track_caller]
-    pub fn trained() -> Sandbox {
-        let home = binaries::scratch().join("trained");
-        fs::create_dir_all(&home).expect("the target directory is writable");
-        let lock = File::create(home.join("lock")).expect("the target directory is writable");
-        lock.lock().expect("a lock can be had");
-        let stamp = stamp();
-        if fs::read_to_string(home.join("stamp")).ok().as_ref() != Some(&stamp) {
-            let t = Sandbox::mixed();
-            let train = ["train", "--no-overhead", "--", "{bin:app}"];
-            let _ = t.cargo_fdo(train).succeeds();
-            let _ = t.cargo_fdo(["build"]).succeeds();
-            let _ = fs::remove_dir_all(home.join("app"));
-            copy(&t.path(""), &home.join("app"));
-            fs::write(home.join("stamp"), stamp).expect("the target directory is writable");
+    /// # Panics
+    ///
+    /// When they can't and `FDO_TESTS_NO_SKIP` is set.
+    pub fn packages_are_there(&self) -> bool {
+        let there = self.cargo(["fetch"]).is_success();
+        if !there {
+            assert!(
+                std::env::var_os("FDO_TESTS_NO_SKIP").is_none(),
+                "needs packages of the registry"
+            );
+            let test = std::thread::current();
+            crate::tools::say(&format!(
+                "skipped: {} needs packages of the registry",
+                test.name().unwrap_or("a test")
+            ));
         }
-        let t = Sandbox::mixed();
-        copy(&home.join("app"), &t.path(""));
-        t
+        there
     }
 
-    /// The directory of cargo fdo in the project.
-    pub fn store(&self) -> PathBuf {
-        self.path("target/fdo/v1")
-    }
-
-    /// A file of the only campaign.
+    /// Trains with one run of the program, without the comparison with a plain one.
     #[track_caller]
-    pub fn campaign(&self, name: &str) -> PathBuf {
-        let mut found = entries(&self.store().join("campaigns"));
-        assert_eq!(found.len(), 1, "one campaign: {found:?}");
-        found.remove(0).join(name)
+    pub fn train(&self) -> crate::Run {
+        self.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}"])
+            .succeeds()
     }
 
-    /// The indexed profiles.
-    pub fn slices(&self) -> Vec<PathBuf> {
-        entries(&self.store().join("slices"))
-            .into_iter()
-            .filter(|path| path.extension().is_some_and(|ending| ending == "profdata"))
-            .collect()
-    }
-
-    /// Instrumented, and run by hand: its raw profile.
+    /// Which part of the profile's counts of a language (`Rust`, `C and C++`) the last build
+    /// used; none if it had no counts of that language.
     #[track_caller]
-    pub fn raw_profile(&self) -> PathBuf {
-        let built = self.cargo_fdo(["train", "--build-only"]).succeeds();
-        let raw = self.root().join("raw.profraw");
+    pub fn used(&self, language: &str) -> Option<f64> {
         let status = self
-            .command(built.stdout().trim_end())
-            .env("LLVM_PROFILE_FILE", &raw)
-            .output()
-            .expect("the program runs");
-        assert!(status.status.success());
-        raw
+            .cargo_fdo(["status", "--json"])
+            .succeeds()
+            .stdout_json();
+        let languages = status["used"]["languages"].as_array().cloned();
+        let languages = languages.unwrap_or_else(|| panic!("no build used it: {status:#}"));
+        let found = languages.iter().find(|entry| entry[0] == language)?;
+        let part = |name: &str| found[1][name].as_f64().expect("a count");
+        (part("total") > 0.0).then(|| part("used") / part("total"))
     }
-}
-
-fn entries(directory: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<_> = fs::read_dir(directory)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    found
-}
-
-/// What the trained project depends on.
-fn stamp() -> String {
-    let program = binaries::cargo_fdo().metadata().expect("it was just built");
-    let age = program.modified().expect("the system has time stamps");
-    let age = age.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    format!(
-        "{age:?} {} {}\n{MANIFEST}{MAIN}{C}{BUILD}",
-        program.len(),
-        path.display()
-    )
-}
-
-/// With time stamps, by which cargo tells what is fresh.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("the sandbox is writable");
-    let status = Command::new("cp")
-        .arg("-a")
-        .arg(from.join("."))
-        .arg(to)
-        .status()
-        .expect("cp runs");
-    assert!(status.success());
 }

@@ -23,6 +23,11 @@ impl Run {
         }
     }
 
+    /// Whether it ended with status 0.
+    pub fn is_success(&self) -> bool {
+        self.output.status.success()
+    }
+
     /// Ended with status 0.
     #[track_caller]
     pub fn succeeds(self) -> Run {

@@ -169,6 +169,31 @@ impl Sandbox {
         command
     }
 
+    /// Runs `cargo fdo` in a directory below the project, or beside it.
+    #[must_use = "whether it succeeds is for the test to say"]
+    #[track_caller]
+    pub fn cargo_fdo_in(
+        &self,
+        directory: &str,
+        args: impl IntoIterator<Item = impl AsRef<OsStr>>,
+    ) -> Run {
+        let mut command = self.command(binaries::cargo_fdo());
+        command.current_dir(self.path(directory));
+        Run::of(command.arg("fdo").args(args))
+    }
+
+    /// Runs a shell script in the project that finds `cargo-fdo` in its `PATH`.
+    #[must_use = "whether it succeeds is for the test to say"]
+    #[track_caller]
+    pub fn shell_with_cargo_fdo(&self, script: &str) -> Run {
+        let link = self.tools().join("cargo-fdo");
+        if !link.exists() {
+            std::os::unix::fs::symlink(binaries::cargo_fdo(), &link)
+                .expect("the sandbox is writable");
+        }
+        Run::of(self.command("sh").args(["-c", script]))
+    }
+
     /// Runs plain cargo in the project.
     #[must_use = "whether it succeeds is for the test to say"]
     #[track_caller]

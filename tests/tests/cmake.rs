@@ -105,6 +105,5 @@ fn a_cmake_profile_outlives_the_move_to_another_directory() {
     train(&t, RUST, C);
     let t = t.moved_to("elsewhere");
     build(&t);
-    let (used, all) = mixed::used(&t);
-    assert_eq!(used, 1.0, "{all:#}");
+    mixed::assert_all_used(&t);
 }

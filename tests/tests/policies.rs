@@ -17,8 +17,7 @@ fn clang(t: &Sandbox, phase: &str, source: &str) -> Call {
     };
     let call = calls
         .filter(|call| call.env.contains_key("OUT_DIR"))
-        .filter(of_source)
-        .last();
+        .rfind(of_source);
     call.unwrap_or_else(|| panic!("`{source}` was not compiled in {phase}"))
 }
 
@@ -29,11 +28,10 @@ fn rustc(t: &Sandbox, phase: &str, name: &str) -> Call {
     let calls = t.calls("rustc-wrapper").into_iter();
     let call = calls
         .filter(|call| call.value_of("--crate-name") == Some(name))
-        .filter(|call| {
+        .rfind(|call| {
             call.value_of("--out-dir")
                 .is_some_and(|dir| dir.contains(&phase))
-        })
-        .last();
+        });
     call.unwrap_or_else(|| panic!("`{name}` was not compiled in {phase}"))
 }
 
@@ -129,9 +127,15 @@ fn what_a_policy_leaves_out_after_the_training_is_not_called_lost() {
     assert!(!is_profiled(&clang(&t, "optimize", "twist.c")));
     assert_eq!(languages(&t), ["Rust", "C and C++"]);
 
+    // A new version is still that package.
+    t.write("fdo.toml", "[package.native]\nc = false\n");
+    mixed::edit(&t, "native/Cargo.toml", "0.1.0", "0.9.0");
+    build(&t);
+    assert_eq!(languages(&t), ["Rust"]);
+
     // And back.
     t.write("fdo.toml", "");
     build(&t);
     assert!(is_profiled(&clang(&t, "optimize", "twist.c")));
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
 }

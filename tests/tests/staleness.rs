@@ -5,10 +5,16 @@ mod mixed;
 use fdo_tests::Sandbox;
 use mixed::{C, RUST, edit, train};
 
-/// Trained, then most hot functions of both languages got other bodies.
+/// Trained, then changed.
 fn stale() -> Sandbox {
     let t = mixed::sandbox();
     train(&t, RUST, C);
+    change(&t);
+    t
+}
+
+/// Gives most hot functions of both languages other bodies.
+fn change(t: &Sandbox) {
     // In LLVM's terms a function changes with its control flow.
     for (from, to) in [
         ("n % 3 == 0", "n % 7 == 1 || n % 11 == 3"),
@@ -24,21 +30,20 @@ fn stale() -> Sandbox {
             "if n % 23 != 5 { sum = sum.wrapping_add(step(n)); }",
         ),
     ] {
-        edit(&t, "work/src/lib.rs", from, to);
+        edit(t, "work/src/lib.rs", from, to);
     }
     edit(
-        &t,
+        t,
         "native/c/spin.c",
         "n % 3 == 0 ?",
         "n % 3 == 0 && n % 29 != 3 ?",
     );
     edit(
-        &t,
+        t,
         "native/c/spin.c",
         "sum += helper(n) ^ twist(n);",
         "if (n % 31 != 7) sum += helper(n) ^ twist(n);",
     );
-    t
 }
 
 #[test]
@@ -92,7 +97,7 @@ fn a_profile_of_changed_functions_is_stale_until_that_is_allowed() {
     // A new training is the way out.
     train(&t, RUST, C);
     mixed::build(&t);
-    assert_eq!(mixed::used(&t).0, 1.0);
+    mixed::assert_all_used(&t);
 }
 
 #[test]
@@ -110,4 +115,75 @@ fn a_profile_of_another_program_is_stale() {
         .cargo_fdo(["build", "--release", "--min-match", "95%"])
         .fails_with(7);
     run.stderr_has("no compiler saw it");
+}
+
+#[test]
+fn what_compilers_said_of_another_build_proves_nothing_of_this_one() {
+    if !mixed::require() {
+        return;
+    }
+    let t = mixed::sandbox();
+    train(&t, RUST, C);
+    mixed::build(&t);
+    mixed::assert_all_used(&t);
+    let release = "[profile.release]\n";
+    let other = "[profile.release]\ndebug = 1\n";
+
+    // Under other settings cargo keeps both builds, and the shims both reports.
+    edit(&t, "Cargo.toml", release, other);
+    change(&t);
+    let _ = t.cargo_fdo(["build", "--release"]).fails_with(7);
+    let (used, all) = mixed::used(&t);
+    assert!(used < 0.8, "{all:#}");
+
+    // The first build is fresh again but for the sources; then the second, entirely.
+    t.write("work/src/lib.rs", mixed::WORK);
+    t.write("native/c/spin.c", mixed::SPIN_C);
+    edit(&t, "Cargo.toml", other, release);
+    mixed::build(&t);
+    mixed::assert_all_used(&t);
+}
+
+#[test]
+fn a_build_that_was_there_already_is_judged_by_its_own_findings() {
+    if !mixed::require() {
+        return;
+    }
+    let t = mixed::sandbox();
+    train(&t, RUST, C);
+    change(&t);
+    let features = "[profile.release]\ncodegen-units = 1\n[features]\nother = []\n";
+    edit(&t, "Cargo.toml", "[profile.release]\n", features);
+    // The feature brings the changed code.
+    let text = t.read("work/src/lib.rs");
+    t.write("work/src/changed.rs", &text);
+    t.write("work/src/same.rs", mixed::WORK);
+    t.write(
+        "work/src/lib.rs",
+        "#[cfg(feature = \"other\")] mod changed;\n\
+         #[cfg(not(feature = \"other\"))] mod same;\n\
+         #[cfg(feature = \"other\")] pub use changed::spin;\n\
+         #[cfg(not(feature = \"other\"))] pub use same::spin;\n",
+    );
+    let manifest = t.read("work/Cargo.toml") + "[features]\nother = []\n";
+    t.write("work/Cargo.toml", &manifest);
+    edit(&t, "Cargo.toml", "other = []", "other = [\"work/other\"]");
+    t.write("native/c/spin.c", mixed::SPIN_C);
+    train(&t, RUST, C);
+    let share = |args: &[&str]| {
+        let mut command = vec!["build", "--release", "--allow-stale"];
+        command.extend(args);
+        let run = t.cargo_fdo(command).succeeds();
+        (mixed::used(&t).0, run)
+    };
+    let (same, _) = share(&[]);
+    assert_eq!(same, 1.0);
+    let (changed, _) = share(&["--features", "other"]);
+    assert!(changed < 0.8, "{changed}");
+    let (same, run) = share(&[]);
+    assert_eq!(same, 1.0);
+    run.stderr_lacks("Compiling");
+    let (again, run) = share(&["--features", "other"]);
+    run.stderr_lacks("Compiling");
+    assert_eq!(again, changed);
 }

@@ -11,7 +11,7 @@ use crate::report::{self, UseReport};
 use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
-use crate::store::{Campaign, keys};
+use crate::store::Campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
@@ -44,7 +44,7 @@ impl Diagnose for RunFailed {
 pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
     let selection = session.cargo.selection.clone();
-    let done = optimized(&session, "build", &selection)?;
+    let done = optimized(&session, Purpose::Build, "build", &selection)?;
     let Some((built, _)) = done else {
         return Ok(());
     };
@@ -78,10 +78,10 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         selection.push("--no-run".into());
         subcommand
     };
-    let Some((_, plan)) = optimized(&session, build_with, &selection)? else {
+    let Some((_, plan)) = optimized(&session, Purpose::Run, build_with, &selection)? else {
         return Ok(());
     };
-    let program_args: Vec<&OsString> = args.args.iter().filter(|arg| *arg != "--").collect();
+    let program_args = program_arguments(subcommand, &args.args);
     let mut call = plan
         .cargo(&session.cargo, subcommand)
         .args(&session.cargo.selection);
@@ -92,15 +92,42 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         .command()
         .status()
         .map_err(|source| call.start_error(source))?;
-    if !status.success() {
-        return Err(RunFailed { subcommand, status }.into());
+    match (subcommand, status.code()) {
+        (_, Some(0)) => Ok(()),
+        // What ran is the user's program: its status is the answer, as with `cargo run`.
+        ("run", Some(code)) => std::process::exit(code),
+        _ => Err(RunFailed { subcommand, status }.into()),
     }
-    Ok(())
+}
+
+/// What stands behind cargo's `--`.
+///
+/// A program gets every word. Of `test FILTER -- OPTIONS`, the harness gets both parts.
+fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsString> {
+    let separator = match subcommand {
+        "run" => None,
+        _ => args.iter().position(|arg| arg == "--"),
+    };
+    args.iter()
+        .enumerate()
+        .filter(|(at, _)| Some(*at) != separator)
+        .map(|(_, arg)| arg)
+        .collect()
+}
+
+/// What a build is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// `cargo fdo build`: the build is the result.
+    Build,
+    /// Something of it runs next.
+    Run,
 }
 
 /// Builds with the profile and judges its use. `None` after a dry run.
 fn optimized(
     session: &Session,
+    purpose: Purpose,
     subcommand: &str,
     selection: &[String],
 ) -> Result<Option<(Built, PhasePlan)>> {
@@ -120,19 +147,13 @@ fn optimized(
     let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
     let call = plan.cargo(&session.cargo, subcommand).args(selection);
 
-    fs::create_dir(&session.layout.stray(Phase::Optimize))?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    let outdated = plan
-        .orders
-        .outdated_c(&plan.state, &plan.packages, &with_c)?;
-    let clean = (!outdated.is_empty() && plan.target_dir.exists())
-        .then(|| plan.clean_packages(&session.cargo, &outdated));
     if session.settings.dry_run {
+        let clean = session.prepare_dry_run(&plan)?;
         show(ui, clean.as_ref(), &call);
         return Ok(None);
     }
-    plan.orders.write(&plan.state)?;
-    let built = optimize::run(&plan, call, &session.cargo, clean.as_ref(), &with_c)?;
+    session.prepare(&plan)?;
+    let built = optimize::run(&plan, call, &session.cargo)?;
 
     let basis = basis(&campaign, &built, &plan);
     let last = if built.all_fresh() {
@@ -157,7 +178,10 @@ fn optimized(
             report
         }
     };
-    report::usage(ui, &report, toolbox.verify);
+    // Before a program's own output, a build without news is one line.
+    if purpose == Purpose::Build || !built.all_fresh() {
+        report::usage(ui, &report, toolbox.verify);
+    }
     if toolbox.verify {
         optimize::judge(
             report.judged_share(),
@@ -267,6 +291,10 @@ fn basis(campaign: &Campaign, built: &Built, plan: &PhasePlan) -> String {
         text.push_str(&artifact.package);
         for file in &artifact.files {
             text.push_str(&file.to_string_lossy());
+            // Other settings give another program under the same name.
+            if let Ok(time) = std::fs::metadata(file).and_then(|data| data.modified()) {
+                text.push_str(&format!("{time:?}"));
+            }
         }
     }
     text.push_str(&format!("{:?}", plan.orders));

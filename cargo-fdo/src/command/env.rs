@@ -4,9 +4,9 @@
 use super::Session;
 use crate::cli::{EnvArgs, EnvFormat, EnvPhase, MatchArgs};
 use crate::error::Result;
-use crate::fs;
+use crate::outer;
 use crate::stage::optimize;
-use crate::store::{Campaign, keys};
+use crate::store::Campaign;
 use crate::tool::invocation::quote;
 use fdo_build::protocol::Phase;
 use std::ffi::OsString;
@@ -39,11 +39,7 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         }
     };
     let plan = session.plan(phase, &toolbox, slices.as_ref());
-    fs::create_dir(&session.layout.stray(phase))?;
-    plan.orders.write(&plan.state)?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    plan.orders
-        .write_keys(&plan.state, &plan.packages, &with_c)?;
+    session.prepare(&plan)?;
 
     let mut variables = plan.env.clone();
     // What the cargo commands of ours say by arguments.
@@ -53,6 +49,8 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         "CARGO_BUILD_TARGET",
         session.cargo.target_argument.clone().into(),
     );
+    let outer = outer::describe(variables.iter().map(|(name, _)| name.as_str()));
+    variables.push((outer::ENV_OUTER.to_owned(), Some(outer.into())));
     let ui = &session.ui;
     if phase == Phase::Instrument {
         ui.note(format_args!(

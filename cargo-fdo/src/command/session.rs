@@ -186,6 +186,51 @@ impl Session {
         Ok(())
     }
 
+    /// Writes orders and keys; drops C objects of other orders first.
+    ///
+    /// # Errors
+    ///
+    /// If a file can't be written, or cargo can't clean.
+    pub fn prepare(&self, plan: &PhasePlan) -> Result<()> {
+        fs::create_dir(&self.layout.stray(plan.phase))?;
+        plan.orders.write(&plan.state)?;
+        if let Some(clean) = self.outdated(plan)? {
+            clean.run()?;
+        }
+        let with_c = keys::packages_with_c(&plan.state)?;
+        plan.orders
+            .write_keys(&plan.state, &plan.packages, &with_c)?;
+        Ok(())
+    }
+
+    /// Makes the printed commands of a dry run whole. Objects of other orders stay, and so
+    /// must their keys: the next run drops them.
+    ///
+    /// # Errors
+    ///
+    /// If a file can't be written.
+    pub fn prepare_dry_run(&self, plan: &PhasePlan) -> Result<Option<Invocation>> {
+        fs::create_dir(&self.layout.stray(plan.phase))?;
+        plan.orders.write(&plan.state)?;
+        let clean = self.outdated(plan)?;
+        if clean.is_none() {
+            let with_c = keys::packages_with_c(&plan.state)?;
+            plan.orders
+                .write_keys(&plan.state, &plan.packages, &with_c)?;
+        }
+        Ok(clean)
+    }
+
+    /// What drops C objects that were compiled under other orders.
+    fn outdated(&self, plan: &PhasePlan) -> Result<Option<Invocation>> {
+        let with_c = keys::packages_with_c(&plan.state)?;
+        let outdated = plan
+            .orders
+            .outdated_c(&plan.state, &plan.packages, &with_c)?;
+        Ok((!outdated.is_empty() && plan.target_dir.exists())
+            .then(|| plan.clean_packages(&self.cargo, &outdated)))
+    }
+
     fn inputs<'a>(&'a self, toolbox: &'a Toolbox) -> Inputs<'a> {
         Inputs {
             cargo: &self.cargo,

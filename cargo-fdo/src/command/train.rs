@@ -13,8 +13,10 @@ use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{build, census, collect};
-use crate::store::campaign::{self, Campaign, Content, LimitsEntry, Manifest, WorkloadEntry};
+use crate::stage::{build, census, collect, units};
+use crate::store::campaign::{
+    self, Campaign, Content, LimitsEntry, Manifest, Owners, Partition, WorkloadEntry,
+};
 use crate::store::keys;
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
@@ -96,6 +98,10 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let commands = build_commands(&jobs, &session);
 
     if session.settings.dry_run {
+        session.make_signal_object(&toolbox)?;
+        if let Some(clean) = session.prepare_dry_run(&plan)? {
+            session.ui.data(clean);
+        }
         show(&session, &toolbox, &plan, &commands, &jobs);
         return Ok(());
     }
@@ -124,7 +130,12 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     }
 
     let owners = match &instrumented {
-        Some(start) => census::owners(&plan.state, &start.built, &session.workspace),
+        Some(start) => census::owners(
+            &plan.state,
+            &plan.target_dir,
+            &start.built,
+            &session.workspace,
+        ),
         None => census::all_owners(&plan.state, &session.workspace),
     };
     let c_names: BTreeSet<String> = owners.keys().cloned().collect();
@@ -147,7 +158,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         &scratch,
         &session.ui,
     )?;
-    let campaign = publish(&session, &toolbox, &merged, entries, owners)?;
+    let built = instrumented.as_ref().map(|start| &start.built);
+    let partition = units::partition(&plan.state, built, &session.workspace);
+    let campaign = publish(&session, &toolbox, &merged, entries, owners, partition)?;
     if !args.keep_raw {
         // Raw profiles that the user collected are not below this directory.
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
@@ -197,8 +210,7 @@ fn instrument(
     commands: &[BuildCommand],
 ) -> Result<Instrumented> {
     session.make_signal_object(toolbox)?;
-    fs::create_dir(&session.layout.stray(Phase::Instrument))?;
-    prepare_keys(session, plan)?;
+    session.prepare(plan)?;
     session.ui.status(
         "Building",
         format_args!("with counters, in `{}`", plan.target_dir.display()),
@@ -219,21 +231,6 @@ fn instrument(
     )?;
     report::census(&session.ui, &done.census, toolbox);
     Ok(done)
-}
-
-/// Writes orders and keys; drops C objects of other orders first.
-fn prepare_keys(session: &Session, plan: &PhasePlan) -> Result<()> {
-    plan.orders.write(&plan.state)?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    let outdated = plan
-        .orders
-        .outdated_c(&plan.state, &plan.packages, &with_c)?;
-    if !outdated.is_empty() && plan.target_dir.exists() {
-        plan.clean_packages(&session.cargo, &outdated).run()?;
-    }
-    plan.orders
-        .write_keys(&plan.state, &plan.packages, &with_c)?;
-    Ok(())
 }
 
 fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
@@ -264,9 +261,11 @@ fn run_jobs(
     instrumented: &Instrumented,
     jobs: &[Job],
 ) -> Result<Vec<RawProfiles>> {
-    let raw = session.layout.raw();
     // Left by a run that was killed.
-    fs::remove_ours(session.layout.root(), &raw)?;
+    fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    // A directory of this run's own: what that one started may still be running, and would count
+    // in ours.
+    let raw = session.layout.raw().join(std::process::id().to_string());
     fs::create_dir(&raw)?;
     fs::create_dir(&session.layout.tmp())?;
     let bins = bins(&instrumented.built);
@@ -340,8 +339,7 @@ fn plain_runs(
     entries: &mut [WorkloadEntry],
 ) -> Result<()> {
     let plan = session.plan(Phase::Baseline, toolbox, None);
-    fs::create_dir(&session.layout.stray(Phase::Baseline))?;
-    prepare_keys(session, &plan)?;
+    session.prepare(&plan)?;
     session
         .ui
         .status("Building", "without counters, to compare");
@@ -397,7 +395,8 @@ fn publish(
     toolbox: &Toolbox,
     merged: &Merged,
     workloads: Vec<WorkloadEntry>,
-    owners: BTreeMap<String, String>,
+    owners: Owners,
+    partition: Partition,
 ) -> Result<Campaign> {
     let slices: Vec<(&'static str, &str)> = [
         (campaign::RUST, &merged.rust),
@@ -438,6 +437,7 @@ fn publish(
             huge_working_set: merged.limits.huge_working_set,
             large_working_set: merged.limits.large_working_set,
         },
+        partition,
         functions: quality.functions,
         functions_executed: quality.functions_executed,
         blocks: quality.blocks,

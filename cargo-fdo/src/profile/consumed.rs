@@ -84,6 +84,8 @@ pub struct Consumed {
     pub languages: BTreeMap<Language, Share>,
     /// By package, most counts first, then by name.
     pub packages: Vec<(String, Share)>,
+    /// Counts lost because their function was changed.
+    pub mismatched: u128,
     /// Lost functions, most counts first.
     pub lost: Vec<Lost>,
 }
@@ -141,10 +143,14 @@ pub fn consumed<'a>(
         let share = packages.entry(package(&record.name)).or_default();
         share.add(weight, seen);
         if !seen {
+            let reason = witness.reason(name);
+            if reason == Reason::Mismatched {
+                result.mismatched += weight;
+            }
             result.lost.push(Lost {
                 name: name.to_string(),
                 count: weight,
-                reason: witness.reason(name),
+                reason,
             });
         }
     }

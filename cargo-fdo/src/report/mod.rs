@@ -140,6 +140,19 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
             report.elsewhere.join(", ")
         ));
     }
+    if let Some((now, then)) = report.other_units {
+        let name = |number| match number {
+            0 => "left to rustc".to_owned(),
+            number => number.to_string(),
+        };
+        ui.note(format_args!(
+            "`codegen-units` is {} now and was {} at the training: this build does as the training \
+             did, because the profile fits no other division of the crates; the next training \
+             takes the new setting",
+            name(now),
+            name(then)
+        ));
+    }
     for lost in report.lost.iter().take(3) {
         if lost.part < 0.01 {
             break;

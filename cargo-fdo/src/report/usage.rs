@@ -30,6 +30,8 @@ pub struct UseReport {
     pub elsewhere_ratio: f64,
     /// Where that is.
     pub elsewhere: Vec<String>,
+    /// Codegen units that the user's settings ask for, and those of the training, if others.
+    pub other_units: Option<(u32, u32)>,
 }
 
 /// Counts, and how many of them were used.
@@ -135,12 +137,7 @@ impl UseReport {
                 packages: others,
                 share: rest.into(),
             }),
-            mismatched_counts: used
-                .lost
-                .iter()
-                .filter(|lost| lost.reason == Reason::Mismatched)
-                .map(|lost| lost.count)
-                .sum(),
+            mismatched_counts: used.mismatched,
             lost: used
                 .lost
                 .iter()
@@ -153,6 +150,7 @@ impl UseReport {
                     },
                 })
                 .collect(),
+            other_units: found.other_units,
             elsewhere_ratio: found.elsewhere_ratio(),
             elsewhere: found
                 .elsewhere

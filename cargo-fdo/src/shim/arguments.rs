@@ -17,6 +17,8 @@ pub(super) struct Unit {
     pub(super) has_metadata: bool,
     /// The user chose a mangling; it stays.
     pub(super) has_mangling: bool,
+    /// Into how many units the crate is to be divided; 0 where that is left to rustc.
+    pub(super) codegen_units: u32,
     pub(super) emits_code: bool,
     pub(super) is_probe: bool,
 }
@@ -68,6 +70,7 @@ impl Unit {
     fn codegen_option(&mut self, option: &str) {
         match option.split_once('=') {
             Some(("metadata", _)) => self.has_metadata = true,
+            Some(("codegen-units", value)) => self.codegen_units = value.parse().unwrap_or(0),
             Some(("extra-filename", value)) => self.extra_filename = value.to_owned(),
             Some(("symbol-mangling-version", _)) => self.has_mangling = true,
             _ => {}
@@ -103,7 +106,7 @@ impl Unit {
 }
 
 /// The arguments for symbol names that last: cargo's `-C metadata=…` replaced, `-C incremental=…`
-/// left out.
+/// left out, and with `units` the number of codegen units set (0: left to rustc).
 ///
 /// Cargo's metadata changes with every profile setting, with the version, with a
 /// build-dependency's version; every Rust symbol carries it, so all counts would be lost.
@@ -111,7 +114,11 @@ impl Unit {
 /// An incremental build gives a crate up to 256 units named by hashes, so that other functions
 /// are local, under other names, than in the next build. And it could reuse objects of another
 /// profile: that is nothing that a build for speed should risk or gains much from.
-pub(super) fn with_stable_names(args: &[OsString], metadata: &str) -> Vec<OsString> {
+pub(super) fn with_stable_names(
+    args: &[OsString],
+    metadata: &str,
+    units: Option<u32>,
+) -> Vec<OsString> {
     let mut out = Vec::with_capacity(args.len() + 8);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
@@ -124,7 +131,7 @@ pub(super) fn with_stable_names(args: &[OsString], metadata: &str) -> Vec<OsStri
         let names = |option: &str| {
             value.is_some_and(|value| starts_with(value, &format!("{prefix}{option}=")))
         };
-        if names("incremental") {
+        if names("incremental") || (units.is_some() && names("codegen-units")) {
             continue;
         }
         if !joined {
@@ -135,6 +142,9 @@ pub(super) fn with_stable_names(args: &[OsString], metadata: &str) -> Vec<OsStri
         } else {
             out.extend(value.cloned());
         }
+    }
+    if let Some(units) = units.filter(|units| *units > 0) {
+        out.push(format!("-Ccodegen-units={units}").into());
     }
     out
 }
@@ -203,13 +213,24 @@ mod tests {
     fn metadata_is_replaced_in_both_spellings_and_nothing_else_is() {
         let args = words("-C metadata=aa -C opt-level=3 -Cmetadata=bb src/metadata=cc.rs");
         let expected = words("-C metadata=X -C opt-level=3 -Cmetadata=X src/metadata=cc.rs");
-        assert_eq!(with_stable_names(&args, "X"), expected);
+        assert_eq!(with_stable_names(&args, "X", None), expected);
     }
 
     #[test]
     fn incremental_compilation_is_left_out_in_both_spellings() {
         let args = words("-C incremental=/i -Cincremental=/i -C opt-level=3 src/incremental=a.rs");
         let expected = words("-C opt-level=3 src/incremental=a.rs");
-        assert_eq!(with_stable_names(&args, "X"), expected);
+        assert_eq!(with_stable_names(&args, "X", None), expected);
+    }
+
+    #[test]
+    fn the_number_of_units_is_set_or_left_to_rustc() {
+        let args = words("-C codegen-units=1 -C opt-level=3");
+        let with = |units| with_stable_names(&args, "X", units);
+        assert_eq!(with(None), args);
+        assert_eq!(with(Some(0)), words("-C opt-level=3"));
+        assert_eq!(with(Some(4)), words("-C opt-level=3 -Ccodegen-units=4"));
+        assert_eq!(Unit::parse(&args).codegen_units, 1);
+        assert_eq!(Unit::parse(&with(Some(0))).codegen_units, 0);
     }
 }

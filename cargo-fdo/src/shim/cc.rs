@@ -2,7 +2,7 @@
 //!
 //! For a compilation of a profiled package it adds the package's flags last, takes off
 //! profile flags of others (the cc crate forwarded rustc's in 1.2.2 to 1.7), and looks at the
-//! object that came out. Probes, assembler, preprocessing and host units pass through.
+//! object that came out. Probes, preprocessing and host units pass through.
 
 use super::cc_arguments::{Action, Call, expand_response_files};
 use super::evidence::{CObject, Treatment};
@@ -50,6 +50,11 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         real.args(&args);
         return become_tool(real);
     }
+    if call.action == Action::Assemble {
+        real.args(&args);
+        let treatment = Treatment::Assembler;
+        return compile(&context, &order, &call, real, treatment, Vec::new());
+    }
     if order.flags.is_empty() && order.link_flags.is_empty() {
         return plain(&context, &order, &call, real, &args);
     }
@@ -77,17 +82,18 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
     } else {
         Treatment::Profiled
     };
-    real.args(&kept);
+    let mut ours: Vec<&String> = Vec::new();
     if treatment == Treatment::Profiled && !call.sources.is_empty() {
-        real.args(&order.flags);
+        ours.extend(&order.flags);
     }
     if call.action == Action::Link {
-        for flag in &order.link_flags {
-            // The signal object has its place in programs; a library has no `main` to stop.
-            if call.is_program || !flag.ends_with(".o") {
-                real.arg(flag);
-            }
-        }
+        // The signal object has its place in programs; a library has no `main` to stop.
+        let links = |flag: &&String| call.is_program || !flag.ends_with(".o");
+        ours.extend(order.link_flags.iter().filter(links));
+    }
+    let (options, inputs) = split_at_inputs(&kept, &expanded);
+    real.args(options).args(ours).args(inputs);
+    if call.sources.is_empty() {
         return become_tool(real);
     }
     compile(&context, &order, &call, real, treatment, removed)
@@ -102,7 +108,7 @@ fn plain(
     args: &[OsString],
 ) -> ExitCode {
     real.args(args);
-    if call.action == Action::Link {
+    if call.sources.is_empty() {
         return become_tool(real);
     }
     compile(context, order, call, real, Treatment::Plain, Vec::new())
@@ -134,9 +140,6 @@ fn compile(
         return exit_code(status);
     }
     let cwd = std::env::current_dir().unwrap_or_default();
-    let Some(output) = call.object(&cwd) else {
-        return exit_code(status);
-    };
     if treatment == Treatment::Profiled && !order.slice.is_empty() {
         // ninja reads depfiles and so sees a new profile; make does not read clang's.
         if let Some(depfile) = &call.depfile {
@@ -144,30 +147,34 @@ fn compile(
             add_to_depfile(&cwd.join(depfile), &key);
         }
     }
-    let counted = match std::fs::read(&output) {
-        Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
-            .map(|counters| counters.names)
-            .unwrap_or_default(),
-        _ => Vec::new(),
-    };
-    let record = CObject {
-        output,
-        source: call.sources.first().cloned().unwrap_or_default(),
-        compiler,
-        treatment,
-        slice: if treatment == Treatment::Profiled {
-            order.slice.clone()
-        } else {
-            String::new()
-        },
-        removed,
-        counted,
-        words: seen.to_text(),
-    };
-    match record.save(&context.state, &context.package) {
-        Ok(()) => exit_code(status),
-        Err(error) => fail(&error),
+    let mut words = seen.to_text();
+    for (at, output) in call.outputs(&cwd).into_iter().enumerate() {
+        let counted = match std::fs::read(&output) {
+            Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
+                .map(|counters| counters.names)
+                .unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let record = CObject {
+            output,
+            source: call.sources.get(at).cloned().unwrap_or_default(),
+            compiler: compiler.clone(),
+            treatment,
+            slice: if treatment == Treatment::Profiled {
+                order.slice.clone()
+            } else {
+                String::new()
+            },
+            removed: removed.clone(),
+            counted,
+            // All that the compiler said is with the first.
+            words: std::mem::take(&mut words),
+        };
+        if let Err(error) = record.save(&context.state, &context.package) {
+            return fail(&error);
+        }
     }
+    exit_code(status)
 }
 
 /// Splits off profile flags of others, and ours where the build script already passed them
@@ -197,15 +204,38 @@ fn without_profile_flags(args: &[OsString], order: &Order) -> (Vec<OsString>, Ve
     (kept, removed)
 }
 
+/// Divides a command line where flags can be put last: before a `--`, after which all words are
+/// inputs. Where only a response file holds the `--`, flags go first.
+fn split_at_inputs<'a>(
+    args: &'a [OsString],
+    expanded: &[OsString],
+) -> (&'a [OsString], &'a [OsString]) {
+    let separator = |args: &[OsString]| args.iter().position(|arg| arg == "--");
+    match (separator(args), separator(expanded)) {
+        (Some(at), _) => args.split_at(at),
+        (None, Some(_)) => args.split_at(0),
+        (None, None) => args.split_at(args.len()),
+    }
+}
+
 fn is_front_end(flag: &str) -> bool {
     flag.starts_with("-fprofile-instr-generate")
 }
 
+fn is_excluded(order: &Order, source: &str) -> bool {
+    excludes(
+        order,
+        std::env::var_os("CARGO_MANIFEST_DIR")
+            .as_ref()
+            .map(Path::new),
+        source,
+    )
+}
+
 /// Whether a source matches one of the package's globs: from the package's directory, or as
 /// the tail of the path.
-fn is_excluded(order: &Order, source: &str) -> bool {
-    let relative = std::env::var("CARGO_MANIFEST_DIR")
-        .ok()
+pub fn excludes(order: &Order, package_dir: Option<&Path>, source: &str) -> bool {
+    let relative = package_dir
         .and_then(|dir| Path::new(source).strip_prefix(dir).ok())
         .unwrap_or(Path::new(source));
     order.exclude.iter().any(|pattern| {
@@ -245,6 +275,19 @@ mod tests {
 
     fn words(line: &str) -> Vec<OsString> {
         line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn flags_never_come_after_the_end_of_options() {
+        let split = |line: &str, expanded: &str| {
+            let (args, expanded) = (words(line), words(expanded));
+            let (options, inputs) = split_at_inputs(&args, &expanded);
+            (options.len(), inputs.len())
+        };
+        assert_eq!(split("-O2 -c a.c", "-O2 -c a.c"), (3, 0));
+        // cc 1.2.8 and later with clang.
+        assert_eq!(split("-O2 -c -- a.c", "-O2 -c -- a.c"), (2, 2));
+        assert_eq!(split("@args", "-O2 -c -- a.c"), (0, 1));
     }
 
     #[test]

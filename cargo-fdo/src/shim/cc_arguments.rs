@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 /// What a call does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Asks something, preprocesses, assembles, or is a configure step's probe.
+    /// Asks something, preprocesses, or is a configure step's probe.
     PassThrough,
+    /// Makes an object of assembler.
+    Assemble,
     /// Makes an object (`-c`) or assembly (`-S`) of C or C++ sources.
     Compile,
     /// Makes a program or shared library, of objects and perhaps of sources.
@@ -102,6 +104,7 @@ impl Call {
         let mut inputs = 0;
         let mut asks = false;
         let mut compiles = false;
+        let mut assembler = Vec::new();
         let mut writes_deps = false;
         let mut language: Option<String> = None;
         let mut rest = args.iter().map(|arg| arg.to_string_lossy());
@@ -129,6 +132,17 @@ impl Call {
                 option if option.starts_with("-x") && option.len() > 2 => {
                     language = Some(option[2..].to_owned());
                 }
+                // The end of options: all that follows is input.
+                "--" => {
+                    for input in rest.by_ref() {
+                        inputs += 1;
+                        if is_source(&input, language.as_deref()) {
+                            call.sources.push(input.into_owned());
+                        } else if is_assembler(&input, language.as_deref()) {
+                            assembler.push(input.into_owned());
+                        }
+                    }
+                }
                 // Standard input: only probes read it.
                 "-" => asks = true,
                 option if option.starts_with('-') => {}
@@ -136,14 +150,19 @@ impl Call {
                     inputs += 1;
                     if is_source(input, language.as_deref()) {
                         call.sources.push(input.to_owned());
+                    } else if is_assembler(input, language.as_deref()) {
+                        assembler.push(input.to_owned());
                     }
                 }
             }
         }
         call.action = if asks || inputs == 0 || is_probe(args) {
             Action::PassThrough
+        } else if compiles && call.sources.is_empty() && !assembler.is_empty() {
+            call.sources = assembler;
+            Action::Assemble
         } else if compiles && call.sources.is_empty() {
-            // Assembler sources, precompiled bitcode.
+            // Precompiled bitcode.
             Action::PassThrough
         } else if compiles {
             Action::Compile
@@ -159,16 +178,19 @@ impl Call {
         call
     }
 
-    /// The object that a compilation makes.
-    pub(super) fn object(&self, cwd: &Path) -> Option<PathBuf> {
-        match &self.output {
-            Some(output) => Some(cwd.join(output)),
-            // Without `-o` the object is named after the source, here.
-            None => {
-                let source = Path::new(self.sources.first()?);
-                Some(cwd.join(source.file_name()?).with_extension("o"))
-            }
+    /// What the call makes: `-o`, or what is named after each source.
+    pub(super) fn outputs(&self, cwd: &Path) -> Vec<PathBuf> {
+        if let Some(output) = &self.output {
+            return vec![cwd.join(output)];
         }
+        if self.action == Action::Link {
+            return vec![cwd.join("a.out")];
+        }
+        let names = self.sources.iter().filter_map(|source| {
+            let name = Path::new(source).file_name()?;
+            Some(cwd.join(name).with_extension("o"))
+        });
+        names.collect()
     }
 }
 
@@ -184,6 +206,15 @@ fn is_source(input: &str, language: Option<&str>) -> bool {
             true
         }
         Some(_) => false,
+    }
+}
+
+fn is_assembler(input: &str, language: Option<&str>) -> bool {
+    match language {
+        None | Some("none") => Path::new(input)
+            .extension()
+            .is_some_and(|ending| ["s", "S", "sx"].iter().any(|known| ending == *known)),
+        Some(language) => language.starts_with("assembler"),
     }
 }
 
@@ -251,7 +282,7 @@ mod tests {
         let call = parse("-O3 -ffunction-sections -I src -DX=1 -o /o/a.o -c src/a.c");
         assert_eq!(call.action, Action::Compile);
         assert_eq!(call.sources, ["src/a.c"]);
-        assert_eq!(call.object(Path::new("/w")), Some("/o/a.o".into()));
+        assert_eq!(call.outputs(Path::new("/w")), [PathBuf::from("/o/a.o")]);
     }
 
     #[test]
@@ -270,15 +301,35 @@ mod tests {
             "-print-search-dirs",
             "-",
             "",
-            "-c x.s -o x.o",
             "-c /o/flag_check.c -o /o/flag_check",
             "-o conftest conftest.c",
-            "-x assembler-with-cpp -c x.S",
+            "-c x.bc -o x.o",
             "-M x.c",
             "-c /b/CMakeFiles/CMakeScratch/TryCompile-1/t.c -o t.o",
         ] {
             assert_eq!(parse(line).action, Action::PassThrough, "{line}");
         }
+    }
+
+    #[test]
+    fn assembler_is_told_from_c() {
+        for line in ["-c x.s -o x.o", "-x assembler-with-cpp -c x.c", "-c -- x.S"] {
+            assert_eq!(parse(line).action, Action::Assemble, "{line}");
+        }
+    }
+
+    #[test]
+    fn each_source_without_an_output_has_its_own() {
+        let outputs = |line: &str| parse(line).outputs(Path::new("/w"));
+        assert_eq!(
+            outputs("-c a.c src/b.cc"),
+            [PathBuf::from("/w/a.o"), PathBuf::from("/w/b.o")]
+        );
+        assert_eq!(outputs("a.c b.o"), [PathBuf::from("/w/a.out")]);
+        assert_eq!(
+            outputs("-shared a.c -o x/l.so"),
+            [PathBuf::from("/w/x/l.so")]
+        );
     }
 
     #[test]

@@ -17,8 +17,12 @@ pub struct RustUnit {
     pub crate_name: String,
     /// Crate name and extra file name: how cargo's artifacts are called.
     pub unit: String,
+    /// Where rustc put what it made.
+    pub out_dir: PathBuf,
     /// The slice it was compiled with; empty where there was none.
     pub slice: String,
+    /// The number of codegen units that cargo asked for; 0 where it left that to rustc.
+    pub codegen_units: u32,
     /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
     pub words: String,
 }
@@ -54,9 +58,29 @@ pub enum Treatment {
     Excluded,
     /// The package's policy, or the compiler, says no.
     Plain,
+    /// It is assembler, which has no counters.
+    Assembler,
 }
 
 impl RustUnit {
+    /// What this compilation may have made, by cargo's rules for names.
+    pub fn outputs(&self) -> impl Iterator<Item = PathBuf> {
+        let unit = &self.unit;
+        [
+            format!("lib{unit}.rlib"),
+            format!("lib{unit}.rmeta"),
+            format!("lib{unit}.a"),
+            format!("lib{unit}.so"),
+            format!("lib{unit}.dylib"),
+            unit.clone(),
+            format!("{unit}.exe"),
+            format!("{unit}.dll"),
+            format!("{unit}.lib"),
+        ]
+        .into_iter()
+        .map(|name| self.out_dir.join(name))
+    }
+
     /// Writes the evidence of this unit, over that of its last compilation.
     pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
         save(

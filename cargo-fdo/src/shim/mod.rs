@@ -92,7 +92,7 @@ impl Context {
 pub const OUTSIDE_CARGO: &str = "outside-cargo";
 
 /// Becomes the real compiler: nothing is left to do afterwards.
-fn become_tool(mut command: Command) -> ExitCode {
+pub(crate) fn become_tool(mut command: Command) -> ExitCode {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt;

@@ -60,7 +60,7 @@ fn compile_unit(
             "`{flag}` in cargo's rustflags is a profile of its own; remove it for this run"
         ));
     }
-    let mut args = with_stable_names(rest, &metadata(unit, &order));
+    let mut args = with_stable_names(rest, &metadata(unit, &order), order.codegen_units);
     if !unit.has_mangling {
         // Names of v0 say which crate they come from, and can be rewritten.
         args.push("-Csymbol-mangling-version=v0".into());
@@ -94,7 +94,9 @@ fn compile_unit(
     let record = evidence::RustUnit {
         crate_name: unit.crate_name.clone(),
         unit: format!("{}{}", unit.crate_name, unit.extra_filename),
+        out_dir: unit.out_dir.clone().unwrap_or_default(),
         slice: order.slice.clone(),
+        codegen_units: unit.codegen_units,
         words: seen.to_text(),
     };
     let key = protocol::key_file(&context.state, &context.package, Language::Rust);

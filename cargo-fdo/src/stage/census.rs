@@ -4,7 +4,8 @@ use super::build::Built;
 use crate::fs;
 use crate::profile::object_file;
 use crate::shim::evidence::{self, CObject, Treatment};
-use crate::workspace::Workspace;
+use crate::store::campaign::{Owner, Owners};
+use crate::workspace::{Package, Workspace};
 use fdo_build::protocol::Language;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,9 +37,11 @@ impl Row {
     }
 }
 
-/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it.
+/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it, and
+/// those outside of cargo's target directory (beside their sources, with many makefiles).
 pub fn objects(
     state: &Path,
+    target_dir: &Path,
     built: &Built,
     workspace: &Workspace,
 ) -> BTreeMap<String, Vec<CObject>> {
@@ -50,19 +53,30 @@ pub fn objects(
         let id = package.id();
         let found = evidence::load::<CObject>(state, &id, Language::C)
             .into_iter()
-            .filter(|object| object.output.starts_with(&script.out_dir) && object.output.exists());
+            .filter(|object| {
+                object.output.starts_with(&script.out_dir) || !object.output.starts_with(target_dir)
+            })
+            .filter(|object| object.output.exists());
         by_package.entry(id).or_default().extend(found);
     }
-    by_package.retain(|_, objects| !objects.is_empty());
+    by_package.retain(|_, objects| {
+        // A package may have two scripts' runs, and each finds what is outside.
+        objects.sort_by(|a, b| a.output.cmp(&b.output));
+        objects.dedup_by(|a, b| a.output == b.output);
+        !objects.is_empty()
+    });
     by_package
 }
 
 /// Counts what the instrumented build holds.
-pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
-    let seen = objects(state, built, workspace);
+pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
+    let seen = objects(state, target_dir, built, workspace);
     let mut rows: BTreeMap<String, Row> = BTreeMap::new();
     for (package, objects) in &seen {
-        rows.insert(package.clone(), row(package, objects));
+        let row = row(package, objects);
+        if row.objects > 0 {
+            rows.insert(package.clone(), row);
+        }
     }
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
@@ -70,7 +84,7 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
         };
         let id = package.id();
         let archived = archived_objects(&script.out_dir, &script.linked_paths);
-        let known = rows.get(&id).map_or(0, |row| row.objects);
+        let known = seen.get(&id).map_or(0, Vec::len);
         if archived > known {
             let row = rows.entry(id.clone()).or_insert_with(|| row(&id, &[]));
             row.unseen = archived - known;
@@ -79,14 +93,12 @@ pub fn take(state: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
     rows.into_values().collect()
 }
 
-/// Names of the counted C functions, and the packages that they are in.
-pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<String, String> {
-    let mut owners = BTreeMap::new();
-    for (package, objects) in objects(state, built, workspace) {
-        for object in objects {
-            for name in object.counted {
-                owners.entry(name).or_insert_with(|| package.clone());
-            }
+/// Names of the counted C functions, and where they are from.
+pub fn owners(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Owners {
+    let mut owners = Owners::new();
+    for (id, objects) in objects(state, target_dir, built, workspace) {
+        if let Some(package) = workspace.packages.iter().find(|known| known.id() == id) {
+            own(&mut owners, package, objects);
         }
     }
     owners
@@ -94,21 +106,35 @@ pub fn owners(state: &Path, built: &Built, workspace: &Workspace) -> BTreeMap<St
 
 /// The same for all packages of the graph, whatever build it was: for raw profiles that were
 /// made by a program of an earlier run.
-pub fn all_owners(state: &Path, workspace: &Workspace) -> BTreeMap<String, String> {
-    let mut owners = BTreeMap::new();
+pub fn all_owners(state: &Path, workspace: &Workspace) -> Owners {
+    let mut owners = Owners::new();
     for package in &workspace.packages {
-        let id = package.id();
-        for object in evidence::load::<CObject>(state, &id, Language::C) {
-            for name in object.counted {
-                owners.entry(name).or_insert_with(|| id.clone());
-            }
-        }
+        let objects = evidence::load::<CObject>(state, &package.id(), Language::C);
+        own(&mut owners, package, objects);
     }
     owners
 }
 
+fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
+    for object in objects {
+        let owner = Owner {
+            package: package.name.clone(),
+            // As the same in every checkout, where it can be.
+            source: Path::new(&object.source)
+                .strip_prefix(&package.manifest_dir)
+                .map_or(object.source.clone(), |path| path.display().to_string()),
+        };
+        for name in object.counted {
+            owners.entry(name).or_insert_with(|| owner.clone());
+        }
+    }
+}
+
 fn row(package: &str, objects: &[CObject]) -> Row {
-    let has = |treatment| move |object: &&CObject| object.treatment == treatment;
+    // Assembler is seen, but nothing to instrument.
+    let is_c = |object: &&CObject| object.treatment != Treatment::Assembler;
+    let objects: Vec<&CObject> = objects.iter().filter(is_c).collect();
+    let has = |treatment| move |object: &&&CObject| object.treatment == treatment;
     Row {
         package: package.to_owned(),
         objects: objects.len(),

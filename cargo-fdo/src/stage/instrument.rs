@@ -155,6 +155,6 @@ pub fn run(
         }
         _ => {}
     }
-    let census = census::take(&plan.state, &built, workspace);
+    let census = census::take(&plan.state, &plan.target_dir, &built, workspace);
     Ok(Instrumented { built, census })
 }

@@ -16,4 +16,5 @@ pub mod instrument;
 pub mod merge;
 pub mod optimize;
 pub mod train;
+pub mod units;
 pub mod workload;

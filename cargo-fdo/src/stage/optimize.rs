@@ -1,7 +1,7 @@
 //! Builds with the profile, and proves that it was used.
 
 use super::build::{self, BuildError, Built};
-use super::census;
+use super::{census, units};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -11,8 +11,9 @@ use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::profile::object_file;
 use crate::settings::Cargo;
-use crate::shim::evidence::{self, RustUnit};
-use crate::store::campaign::{self, Campaign, CampaignError};
+use crate::shim::cc::excludes;
+use crate::shim::evidence;
+use crate::store::campaign::{self, Campaign, CampaignError, Owner};
 use crate::store::{Layout, keys};
 use crate::tool::ToolError;
 use crate::tool::invocation::Invocation;
@@ -120,6 +121,7 @@ pub fn prepare_slices(
             huge_working_set: limits.huge_working_set,
             large_working_set: limits.large_working_set,
         },
+        partition: campaign.manifest.partition.clone(),
         rust: make(campaign::RUST, &toolbox.profdata)?,
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
@@ -233,6 +235,9 @@ pub struct Use {
     /// Counts in code of the workspace that this build does not contain (a bench target's, say),
     /// by crate or package.
     pub elsewhere: Vec<(String, u128)>,
+    /// A number of codegen units that the user's settings ask for and the one that the profile
+    /// is of, where they differ.
+    pub other_units: Option<(u32, u32)>,
 }
 
 impl Use {
@@ -264,23 +269,10 @@ impl Use {
 
 /// Runs the build.
 ///
-/// `before`: what must run first (dropping outdated C objects).
-///
 /// # Errors
 ///
 /// [`OptimizeError`]
-pub fn run(
-    plan: &PhasePlan,
-    call: Invocation,
-    cargo: &Cargo,
-    before: Option<&Invocation>,
-    with_c: &BTreeSet<String>,
-) -> Result<Built, OptimizeError> {
-    if let Some(clean) = before {
-        clean.run()?;
-    }
-    plan.orders
-        .write_keys(&plan.state, &plan.packages, with_c)?;
+pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, OptimizeError> {
     let built = build::run(call, plan.phase.name(), cargo.message_format.as_deref())?;
     let with_c = keys::packages_with_c(&plan.state)?;
     plan.orders
@@ -307,23 +299,16 @@ pub fn measure(
     let mut said = Evidence::default();
     let rust_hash = slices.rust.as_ref().map_or("", |slice| &slice.hash);
     let mut built_crates: BTreeSet<String> = BTreeSet::new();
-    let mut built_packages: BTreeSet<String> = BTreeSet::new();
     for artifact in &built.artifacts {
         built_crates.insert(artifact.name.replace('-', "_"));
-        if let Some(package) = workspace.by_cargo_id(&artifact.package) {
-            built_packages.insert(package.id());
-        }
     }
-    for package in &built_packages {
-        for unit in evidence::load::<RustUnit>(&plan.state, package, Language::Rust) {
-            if unit.slice == rust_hash && built_crates.contains(&unit.crate_name) {
-                said.merge(evidence::words(&unit.words));
-            }
-        }
+    let units = units::of_build(&plan.state, built, workspace);
+    for (_, unit) in units.iter().filter(|(_, unit)| unit.slice == rust_hash) {
+        said.merge(evidence::words(&unit.words));
     }
     let c_hash = slices.c.as_ref().map_or("", |slice| &slice.hash);
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
-    for (package, objects) in census::objects(&plan.state, built, workspace) {
+    for (package, objects) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
         c_packages.insert(package);
         for object in objects.iter().filter(|object| object.slice == c_hash) {
             said.merge(evidence::words(&object.words));
@@ -344,13 +329,7 @@ pub fn measure(
     let place = |name: &str| -> Place {
         match language(name) {
             Lang::Rust => rust_place(name, workspace, &built_crates),
-            Lang::C => match owners.get(name) {
-                Some(package) if !c_packages.contains(package) && is_known(workspace, package) => {
-                    Place::Elsewhere(package.clone())
-                }
-                Some(package) => Place::Here(package.clone()),
-                None => Place::Here("C of unknown origin".to_owned()),
-            },
+            Lang::C => c_place(owners.get(name), plan, workspace, &c_packages),
         }
     };
 
@@ -365,6 +344,7 @@ pub fn measure(
                     *elsewhere.entry(owner).or_default() += record.total();
                 }
             }
+            Place::LeftOut => {}
             Place::Here(package) => {
                 if takes_part(&package, language(&record.name)) {
                     here.push(record);
@@ -378,12 +358,22 @@ pub fn measure(
         language,
         |name| match place(name) {
             Place::Here(package) | Place::Elsewhere(package) => package,
+            Place::LeftOut => String::new(),
         },
         LOST_SHOWN,
     );
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
     elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Ok(Use { used, elsewhere })
+    let other_units = units.iter().find_map(|(package, unit)| {
+        let trained = slices.partition.of_package(&package.name)?;
+        (unit.slice == rust_hash && unit.codegen_units != trained)
+            .then_some((unit.codegen_units, trained))
+    });
+    Ok(Use {
+        used,
+        elsewhere,
+        other_units,
+    })
 }
 
 enum Place {
@@ -391,6 +381,33 @@ enum Place {
     Here(String),
     /// Code of the workspace's graph that this build does not contain.
     Elsewhere(String),
+    /// The user's settings keep the profile from it.
+    LeftOut,
+}
+
+fn c_place(
+    owner: Option<&Owner>,
+    plan: &PhasePlan,
+    workspace: &Workspace,
+    built: &BTreeSet<String>,
+) -> Place {
+    let Some(Owner { package, source }) = owner else {
+        return Place::Here("C of unknown origin".to_owned());
+    };
+    let named = || workspace.packages.iter().filter(|p| p.name == *package);
+    // Of several versions the one that was compiled.
+    let Some(found) = named().find(|p| built.contains(&p.id())).or(named().next()) else {
+        return Place::Here(format!("{package} (not in this workspace)"));
+    };
+    let id = found.id();
+    let order = plan.orders.of(&id, Language::C);
+    if excludes(order, Some(&found.manifest_dir), source) {
+        Place::LeftOut
+    } else if built.contains(&id) {
+        Place::Here(id)
+    } else {
+        Place::Elsewhere(id)
+    }
 }
 
 /// Functions of the standard library that a crate's compilation made.
@@ -415,10 +432,6 @@ fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Pl
         // Of another program: lost, and it must show.
         None => Place::Here(format!("{krate} (not in this workspace)")),
     }
-}
-
-fn is_known(workspace: &Workspace, id: &str) -> bool {
-    workspace.packages.iter().any(|package| package.id() == id)
 }
 
 fn records(campaign: &Campaign, name: &str) -> Result<Vec<Record>, OptimizeError> {

@@ -111,6 +111,8 @@ pub struct Manifest {
     pub quarantined: usize,
     /// Hot and cold limits of the whole profile.
     pub limits: LimitsEntry,
+    /// Into how many codegen units rustc divided the crates.
+    pub partition: Partition,
     /// Functions in it.
     pub functions: u64,
     /// Functions with a count above zero.
@@ -163,6 +165,63 @@ struct Format {
     version: u32,
 }
 
+/// Into how many codegen units rustc divided the crates of a training; 0 is rustc's own choice.
+///
+/// It decides what LLVM sees together, so what it inlines before it puts counters in, so the
+/// control flow that is counted: on a program of a dozen crates, of a profile trained with 16
+/// units a build with 4 could use 59 % and one with a single unit 10 %. A profile is of its
+/// partition, and is used with it until the next training.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Partition {
+    /// Of most packages; `None` if nothing is known.
+    pub common: Option<u32>,
+    /// Of the others, by name.
+    pub others: BTreeMap<String, u32>,
+}
+
+impl Partition {
+    /// From the packages' names and numbers. A package that has several keeps the least.
+    pub fn of<'a>(units: impl IntoIterator<Item = (&'a str, u32)>) -> Partition {
+        let mut by_package: BTreeMap<&str, u32> = BTreeMap::new();
+        for (package, number) in units {
+            let least = by_package.entry(package).or_insert(number);
+            *least = number.min(*least);
+        }
+        let mut votes: BTreeMap<u32, usize> = BTreeMap::new();
+        for number in by_package.values() {
+            *votes.entry(*number).or_default() += 1;
+        }
+        let common = votes
+            .into_iter()
+            .max_by_key(|(_, votes)| *votes)
+            .map(|(number, _)| number);
+        let others = by_package
+            .into_iter()
+            .filter(|(_, number)| Some(*number) != common)
+            .map(|(package, number)| (package.to_owned(), number))
+            .collect();
+        Partition { common, others }
+    }
+
+    /// The number of a package's crates; that of most for one that the training did not have.
+    pub fn of_package(&self, name: &str) -> Option<u32> {
+        self.others.get(name).copied().or(self.common)
+    }
+}
+
+/// C functions by their names in the profile.
+pub type Owners = BTreeMap<String, Owner>;
+
+/// Where a C function is from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// The package's name, which stays when its version changes.
+    pub package: String,
+    /// The source, relative to the package's directory where it is in there; of an inline
+    /// function that several have, the first.
+    pub source: String,
+}
+
 /// The version of [`Manifest`].
 pub const VERSION: u32 = 1;
 
@@ -175,6 +234,9 @@ pub const C_FRONTEND: &str = "c-frontend";
 const WHOLE: &str = "merged.proftext";
 const OWNERS: &str = "c-owners.json";
 const MANIFEST: &str = "manifest.json";
+
+/// What names of unfinished campaigns begin with.
+const FRESH: &str = ".new-";
 
 /// How many campaigns are kept.
 const KEPT: usize = 5;
@@ -196,8 +258,8 @@ pub struct Content<'a> {
     pub slices: Vec<(&'static str, &'a str)>,
     /// The whole profile as text.
     pub whole: &'a str,
-    /// C function → package.
-    pub owners: &'a BTreeMap<String, String>,
+    /// Where C functions are from.
+    pub owners: &'a Owners,
 }
 
 impl Campaign {
@@ -210,8 +272,15 @@ impl Campaign {
         let manifest = content.manifest;
         let dir = layout.campaign(&manifest.id);
         fs::create_dir(&layout.campaigns())?;
+        // Left by a run that was killed here; we hold the lock.
+        for left in fs::list(&layout.campaigns())? {
+            let name = left.file_name().unwrap_or_default().as_encoded_bytes();
+            if name.starts_with(FRESH.as_bytes()) {
+                fs::remove_ours(layout.root(), &left)?;
+            }
+        }
         let fresh = tempfile::Builder::new()
-            .prefix(".new-")
+            .prefix(FRESH)
             .tempdir_in(layout.campaigns())
             .map_err(|error| FsError::new("make a directory in", &layout.campaigns(), error))?;
         for (name, text) in &content.slices {
@@ -301,8 +370,8 @@ impl Campaign {
         Ok(Some(text))
     }
 
-    /// C function → package.
-    pub fn owners(&self) -> BTreeMap<String, String> {
+    /// Where C functions are from.
+    pub fn owners(&self) -> Owners {
         fs::read_if_there(&self.dir.join(OWNERS))
             .ok()
             .flatten()
@@ -366,4 +435,18 @@ fn collect_garbage(layout: &Layout, current: &str) -> Result<(), FsError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_partition_is_that_of_most_packages_and_of_the_others() {
+        let partition = Partition::of([("a", 16), ("b", 1), ("c", 16), ("b", 4)]);
+        assert_eq!(partition.of_package("a"), Some(16));
+        assert_eq!(partition.of_package("b"), Some(1));
+        assert_eq!(partition.of_package("new"), Some(16));
+        assert_eq!(Partition::of([]).of_package("a"), None);
+    }
 }

@@ -248,6 +248,13 @@ pub(crate) fn used(t: &Sandbox) -> (f64, serde_json::Value) {
     (number("used") / number("total"), status["used"].clone())
 }
 
+/// Every count was used by the last build.
+#[track_caller]
+pub(crate) fn assert_all_used(t: &Sandbox) {
+    let (used, all) = used(t);
+    assert_eq!(used, 1.0, "{all:#}");
+}
+
 /// What was compiled in a phase since the last look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Compiled {
