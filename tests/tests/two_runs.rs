@@ -3,22 +3,21 @@
 
 use fdo_tests::{Run, Sandbox, tools};
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 const TRAIN: [&str; 4] = ["train", "--no-overhead", "--", "{bin:app}"];
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[test]
 fn a_second_run_waits_for_the_first_and_both_end_well() {
     let t = Sandbox::mixed();
-    let go = t.root().join("go");
+    let (started, go) = (t.root().join("started"), t.root().join("go"));
+    // With an end of its own: where this test fails, nothing is left behind.
     let wait = format!(
-        "until [ -e '{}' ]; do sleep 0.05; done; {{bin:app}}",
+        "touch '{}'; for i in $(seq 600); do [ ! -e '{}' ] || break; sleep 0.1; done; {{bin:app}}",
+        started.display(),
         go.display()
     );
     t.write(
@@ -29,32 +28,36 @@ fn a_second_run_waits_for_the_first_and_both_end_well() {
         .cargo_fdo_command(&["train", "--no-overhead"])
         .spawn()
         .unwrap();
-    let raw = t.store().join("raw/waits");
     let end = Instant::now() + Duration::from_secs(120);
-    while !raw.is_dir() {
+    while !started.exists() {
         assert!(
             Instant::now() < end,
             "the first run never came to its workload"
         );
         std::thread::sleep(Duration::from_millis(20));
     }
-    let second = t.cargo_fdo_command(&["build"]).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(500));
-    fs::write(go, "").unwrap();
+    let mut second = t.cargo_fdo_command(&["build"]).spawn().unwrap();
+    let mut lines = BufReader::new(second.stderr.take().unwrap()).lines();
+    let mut words = Vec::new();
+    for line in lines.by_ref().map(Result::unwrap) {
+        let waits = line.contains("Blocking waiting for another `cargo fdo` on `");
+        words.push(line);
+        if waits {
+            fs::write(&go, "").unwrap();
+            break;
+        }
+    }
+    // Where it did not wait, its words are at their end.
+    assert!(go.exists(), "the second run did not wait: {words:#?}");
+    words.extend(lines.map(Result::unwrap));
+    assert!(second.wait().unwrap().success(), "{words:#?}");
+    let used = |line: &String| line.contains("of the counts were used");
+    assert!(words.iter().any(used), "{words:#?}");
 
-    let ends_well = |output: Output| {
-        let words = text(&output.stderr);
-        assert!(output.status.success(), "{words}");
-        words
-    };
-    let first = ends_well(first.wait_with_output().unwrap());
-    assert!(!first.contains("waiting for another"), "{first}");
-    let second = ends_well(second.wait_with_output().unwrap());
-    assert!(
-        second.contains("Blocking waiting for another `cargo fdo` on `"),
-        "{second}"
-    );
-    assert!(second.contains("of the counts were used"), "{second}");
+    let first = first.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success(), "{words}");
+    assert!(!words.contains("waiting for another"), "{words}");
 }
 
 /// Mounts something over the project's target directory for as long as `cargo fdo` runs.
