@@ -33,7 +33,10 @@ fn sandbox() -> Sandbox {
     let manifest = t.read("native/Cargo.toml") + "[build-dependencies]\ncmake = \"0.1\"\n";
     t.write("native/Cargo.toml", &manifest);
     let twist = t.read("native/c/twist.c");
-    t.write("native/c/twist.cpp", &twist.replace("uint64_t twist", "extern \"C\" uint64_t twist"));
+    t.write(
+        "native/c/twist.cpp",
+        &twist.replace("uint64_t twist", "extern \"C\" uint64_t twist"),
+    );
     let _ = std::fs::remove_file(t.path("native/c/twist.c"));
     t
 }

@@ -9,13 +9,16 @@ use mixed::{C, RUST, build, train};
 #[track_caller]
 fn clang(t: &Sandbox, phase: &str, source: &str) -> Call {
     let phase = format!("/fdo/{phase}/");
-    let calls = t.calls(&tools::llvm("clang")).into_iter();
+    let mut calls = t
+        .calls(&tools::llvm("clang"))
+        .into_iter()
+        .filter(|call| call.env.contains_key("OUT_DIR"));
     let of_source = |call: &Call| {
         call.has("-c")
             && call.env["OUT_DIR"].contains(&phase)
             && call.args.iter().any(|arg| arg.ends_with(source))
     };
-    let call = calls.filter(|call| call.env.contains_key("OUT_DIR")).filter(of_source).last();
+    let call = calls.rfind(of_source);
     call.unwrap_or_else(|| panic!("`{source}` was not compiled in {phase}"))
 }
 
@@ -26,13 +29,17 @@ fn rustc(t: &Sandbox, phase: &str, name: &str) -> Call {
     let calls = t.calls("rustc-wrapper").into_iter();
     let call = calls
         .filter(|call| call.value_of("--crate-name") == Some(name))
-        .filter(|call| call.value_of("--out-dir").is_some_and(|dir| dir.contains(&phase)))
-        .last();
+        .rfind(|call| {
+            call.value_of("--out-dir")
+                .is_some_and(|dir| dir.contains(&phase))
+        });
     call.unwrap_or_else(|| panic!("`{name}` was not compiled in {phase}"))
 }
 
 fn is_profiled(call: &Call) -> bool {
-    ["-fprofile", "-Cprofile"].iter().any(|flag| call.has_prefix(flag))
+    ["-fprofile", "-Cprofile"]
+        .iter()
+        .any(|flag| call.has_prefix(flag))
 }
 
 #[track_caller]
@@ -40,7 +47,8 @@ fn languages(t: &Sandbox) -> Vec<String> {
     let (used, all) = mixed::used(t);
     assert!(used > 0.95, "{all:#}");
     let list = all["languages"].as_array().expect("a list").iter();
-    list.map(|pair| pair[0].as_str().expect("a name").to_owned()).collect()
+    list.map(|pair| pair[0].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
@@ -110,7 +118,10 @@ fn what_a_policy_leaves_out_after_the_training_is_not_called_lost() {
     assert!(!is_profiled(&rustc(&t, "optimize", "work")));
     assert_eq!(languages(&t), ["Rust", "C and C++"]);
 
-    t.write("fdo.toml", "[package.native]\nc-exclude = [\"c/twist.c\"]\n");
+    t.write(
+        "fdo.toml",
+        "[package.native]\nc-exclude = [\"c/twist.c\"]\n",
+    );
     build(&t);
     assert!(is_profiled(&rustc(&t, "optimize", "work")));
     assert!(is_profiled(&clang(&t, "optimize", "spin.c")));

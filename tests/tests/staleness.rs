@@ -18,7 +18,10 @@ fn change(t: &Sandbox) {
     // In LLVM's terms a function changes with its control flow.
     for (from, to) in [
         ("n % 3 == 0", "n % 7 == 1 || n % 11 == 3"),
-        ("while n > 1 && steps < 4", "while n > 1 && n != 77 && steps < 4"),
+        (
+            "while n > 1 && steps < 4",
+            "while n > 1 && n != 77 && steps < 4",
+        ),
         ("n % 5 == 0", "n % 5 == 0 && n % 13 != 2"),
         ("n & 4 == 0", "n & 4 == 0 || n % 17 == 5"),
         ("n & 8 == 0", "n & 8 == 0 && n % 19 != 4"),
@@ -58,12 +61,18 @@ fn a_profile_of_changed_functions_is_stale_until_that_is_allowed() {
     let lost = all["lost"].as_array().expect("a list");
     let row = lost
         .iter()
-        .find(|row| row["name"].as_str().is_some_and(|name| name.contains("collatz")))
+        .find(|row| {
+            row["name"]
+                .as_str()
+                .is_some_and(|name| name.contains("collatz"))
+        })
         .unwrap_or_else(|| panic!("`collatz` is not among the lost: {all:#}"));
     assert_eq!(row["reason"], "it was changed since the training");
-    let c = lost
-        .iter()
-        .find(|row| row["name"].as_str().is_some_and(|name| name.ends_with("native_spin")));
+    let c = lost.iter().find(|row| {
+        row["name"]
+            .as_str()
+            .is_some_and(|name| name.ends_with("native_spin"))
+    });
     assert_eq!(
         c.map(|row| &row["reason"]),
         Some(&"it was changed since the training".into()),

@@ -204,7 +204,9 @@ fn is_front_end(flag: &str) -> bool {
 fn is_excluded(order: &Order, source: &str) -> bool {
     excludes(
         order,
-        std::env::var_os("CARGO_MANIFEST_DIR").as_ref().map(Path::new),
+        std::env::var_os("CARGO_MANIFEST_DIR")
+            .as_ref()
+            .map(Path::new),
         source,
     )
 }

@@ -173,12 +173,18 @@ pub(crate) fn sandbox() -> Sandbox {
         .file("src/main.rs", MAIN)
         .file("work/Cargo.toml", &package("work", ""))
         .file("work/src/lib.rs", WORK)
-        .file("native/Cargo.toml", &package("native", "links = \"spin\"\n"))
+        .file(
+            "native/Cargo.toml",
+            &package("native", "links = \"spin\"\n"),
+        )
         .file("native/build.rs", NATIVE_BUILD)
         .file("native/src/lib.rs", NATIVE_LIB)
         .file("native/c/spin.c", SPIN_C)
         .file("native/c/twist.c", TWIST_C)
-        .file("mac/Cargo.toml", &package("mac", "[lib]\nproc-macro = true\n"))
+        .file(
+            "mac/Cargo.toml",
+            &package("mac", "[lib]\nproc-macro = true\n"),
+        )
         .file(
             "mac/src/lib.rs",
             "use proc_macro::TokenStream;\n\
