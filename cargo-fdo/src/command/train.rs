@@ -39,6 +39,9 @@ impl Diagnose for Unsupported {
 /// A plain run is made only where building and running take at most this long together.
 const CHEAP: Duration = Duration::from_secs(60);
 
+/// Of shorter runs the time is that of starting a process, and says nothing of counters.
+const MEASURABLE: Duration = Duration::from_millis(100);
+
 /// Runs it.
 ///
 /// # Errors
@@ -380,7 +383,7 @@ fn plain_runs(
                 )?,
             };
         }
-        if duration > Duration::ZERO {
+        if duration >= MEASURABLE {
             entry.slowdown = Some(entry.seconds / duration.as_secs_f64());
         }
     }
