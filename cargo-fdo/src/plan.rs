@@ -247,6 +247,7 @@ fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
         rust: rust_order(phase, inputs, slices, &everything, common_units),
         c: c_order(phase, inputs, slices, &everything),
         own,
+        basis: format!("{} {}", env!("CARGO_PKG_VERSION"), inputs.toolbox.c.version),
     }
 }
 
@@ -388,6 +389,7 @@ mod tests {
                 rust: Order::nothing(Family::Rustc),
                 c: Order::nothing(Family::Clang),
                 own: BTreeMap::new(),
+                basis: String::new(),
             },
             packages: Vec::new(),
         };

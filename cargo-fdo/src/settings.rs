@@ -128,9 +128,10 @@ impl Cargo {
                 })
                 .collect()
         };
+        let given = GivenConfig::parse(&args.config);
         let mut targets = args.target.clone();
         if targets.is_empty() {
-            targets = configured();
+            targets = given.targets.unwrap_or_else(configured);
         }
         if targets.len() > 1 {
             return Err(SettingsError::ManyTargets(targets));
@@ -150,6 +151,7 @@ impl Cargo {
         let rustc_wrapper = std::env::var_os("RUSTC_WRAPPER")
             .filter(|value| !value.is_empty())
             .map(PathBuf::from)
+            .or(given.rustc_wrapper)
             .or_else(|| configuration.build.rustc_wrapper.clone())
             .filter(|path| !path.as_os_str().is_empty());
         let cargo = Cargo {
@@ -252,6 +254,43 @@ impl Cargo {
         } else {
             in_environment().or_else(in_table)
         }
+    }
+}
+
+/// What `--config KEY=VALUE` says of things that we pass to cargo in a stronger form, so that
+/// it would be lost.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct GivenConfig {
+    targets: Option<Vec<String>>,
+    rustc_wrapper: Option<PathBuf>,
+}
+
+impl GivenConfig {
+    fn parse(values: &[String]) -> GivenConfig {
+        let mut found = GivenConfig::default();
+        // The last one wins, as with cargo; what is no TOML may be a file, or cargo's to refuse.
+        for table in values
+            .iter()
+            .filter_map(|value| value.parse::<toml::Table>().ok())
+        {
+            let key = |name: &str| table.get("build")?.get(name);
+            if let Some(target) = key("target") {
+                let one = target.as_str().map(|target| vec![target.to_owned()]);
+                let many = || {
+                    let targets = target.as_array()?.iter();
+                    Some(
+                        targets
+                            .filter_map(|t| Some(t.as_str()?.to_owned()))
+                            .collect(),
+                    )
+                };
+                found.targets = one.or_else(many);
+            }
+            if let Some(wrapper) = key("rustc-wrapper").and_then(toml::Value::as_str) {
+                found.rustc_wrapper = Some(wrapper.into());
+            }
+        }
+        found
     }
 }
 
@@ -486,6 +525,25 @@ mod tests {
         for bad in ["80", "-1", "x", "%", "NaN"] {
             assert!(share("--min-match", Some(bad), 0.5).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn configuration_of_the_command_line_is_read_as_far_as_we_overrule_it() {
+        let parse = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
+            GivenConfig::parse(&values)
+        };
+        assert_eq!(
+            parse(&["file.toml", "net.offline=true"]),
+            GivenConfig::default()
+        );
+        let found = parse(&[
+            "build.target='a'",
+            "build.target=[\"b\"]",
+            "build.rustc-wrapper='/w'",
+        ]);
+        assert_eq!(found.targets, Some(vec!["b".to_owned()]));
+        assert_eq!(found.rustc_wrapper, Some("/w".into()));
     }
 
     #[test]

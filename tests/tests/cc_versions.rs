@@ -87,7 +87,8 @@ fn a_clang_that_does_not_fit_compiles_c_without_a_profile_and_a_row_says_so() {
     }
     let run = t.train();
     run.stderr_has("app-0.1.0: 1 C/C++ object, 0 instrumented")
-        .stderr_has("left out of instrumentation: writes raw profile version");
+        .stderr_has("left out of instrumentation: `clang-14` (CC, ")
+        .stderr_has("writes raw profile version");
     t.cargo_fdo(["build"]).succeeds();
     for (phase, _) in PHASES {
         let calls = compilations(&t, "clang-14", phase);

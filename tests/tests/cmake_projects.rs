@@ -28,7 +28,7 @@ impl Program {
 
 #[track_caller]
 fn uses_the_whole_profile(t: &Sandbox) {
-    // A function that only the tool beside the library has is in no program.
+    // The `main` of the tool beside the library takes the one count of the program's.
     assert!(t.used("C and C++").unwrap() > 0.9999);
     assert!(t.used("Rust").unwrap() > 0.9999);
 }

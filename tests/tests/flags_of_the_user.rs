@@ -88,6 +88,26 @@ fn the_rustc_wrapper_of_cargos_configuration_still_runs() {
 }
 
 #[test]
+fn wrapper_and_target_of_the_command_line_hold() {
+    let t = Sandbox::rust_project().fake("rustc-wrapper", Fake::wrapper());
+    let wrapper = t.root().join("tools/rustc-wrapper");
+    let config = format!("build.rustc-wrapper=\"{}\"", wrapper.display());
+    t.cargo_fdo([
+        "train",
+        "--no-overhead",
+        "--config",
+        &config,
+        "--",
+        "{bin:app}",
+    ])
+    .succeeds();
+    assert!(!rustc_calls(&t, "instrument").is_empty());
+    let two = format!("build.target=[\"{TRIPLE}\", \"wasm32-wasip1\"]");
+    let run = t.cargo_fdo(["build", "--config", &two]).fails_with(2);
+    run.stderr_has("one run builds for one target");
+}
+
+#[test]
 fn an_empty_rustc_wrapper_switches_the_configured_one_off() {
     let t = Sandbox::rust_project()
         .fake("rustc-wrapper", Fake::fails("must not run"))

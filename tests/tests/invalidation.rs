@@ -97,3 +97,44 @@ fn a_profile_that_differs_in_c_only_leaves_rust_crates_alone() {
     assert_eq!(second.host, set(["native:build_script_build"]));
     assert!(mixed::used(&t).0 > 0.95);
 }
+
+/// A makefile that compiles what is older than its source, and knows of nothing else.
+const MAKE_BUILD: &str = r#"
+fn main() {
+    let out = std::env::var("OUT_DIR").unwrap();
+    let status = std::process::Command::new("make")
+        .args(["-C", "c", &format!("OUT={out}")])
+        .status()
+        .unwrap();
+    assert!(status.success(), "{status}");
+    println!("cargo:rustc-link-search=native={out}");
+    println!("cargo:rustc-link-lib=static=spin");
+    println!("cargo:rerun-if-changed=c");
+}
+"#;
+
+const MAKEFILE: &str = "$(OUT)/libspin.a: $(OUT)/spin.o $(OUT)/twist.o\n\
+    \tar crs $@ $^\n\
+    $(OUT)/%.o: %.c\n\
+    \t$(CC) -O2 -fPIC -c -o $@ $<\n";
+
+#[test]
+fn a_makefile_that_knows_no_profile_compiles_with_the_new_one() {
+    if !mixed::require() {
+        return;
+    }
+    fdo_tests::require!("make");
+    let t = mixed::sandbox()
+        .file("native/build.rs", MAKE_BUILD)
+        .file("native/c/Makefile", MAKEFILE);
+    let mut log = Log::default();
+    train(&t, RUST, C);
+    build(&t);
+    let first = log.since(&t, "optimize");
+    assert_eq!(first.sources, set(["spin.c", "twist.c"]));
+    train(&t, RUST, C + 1_000);
+    build(&t);
+    let second = log.since(&t, "optimize");
+    assert_eq!(second.sources, set(["spin.c", "twist.c"]));
+    mixed::assert_all_used(&t);
+}

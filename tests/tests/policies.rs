@@ -9,15 +9,16 @@ use mixed::{C, RUST, build, train};
 #[track_caller]
 fn clang(t: &Sandbox, phase: &str, source: &str) -> Call {
     let phase = format!("/fdo/{phase}/");
-    let calls = t.calls(&tools::llvm("clang")).into_iter();
+    let mut calls = t
+        .calls(&tools::llvm("clang"))
+        .into_iter()
+        .filter(|call| call.env.contains_key("OUT_DIR"));
     let of_source = |call: &Call| {
         call.has("-c")
             && call.env["OUT_DIR"].contains(&phase)
             && call.args.iter().any(|arg| arg.ends_with(source))
     };
-    let call = calls
-        .filter(|call| call.env.contains_key("OUT_DIR"))
-        .rfind(of_source);
+    let call = calls.rfind(of_source);
     call.unwrap_or_else(|| panic!("`{source}` was not compiled in {phase}"))
 }
 

@@ -159,9 +159,10 @@ fn a_profile_of_the_users_is_built_with_its_settings() {
         "{:?}",
         call.args
     );
-    // The profile of one is used by the other: the names are the same.
-    t.cargo_fdo(["build", "--release"]).succeeds();
-    assert_eq!(t.used("Rust"), Some(1.0));
+    // Unwinding is other control flow than aborting: said, not silently lost.
+    t.cargo_fdo(["build", "--release"])
+        .fails_with(7)
+        .stderr_has("changed since the training");
 }
 
 #[test]
@@ -249,6 +250,8 @@ fn jobs_locking_and_the_network_are_cargos() {
         "--config",
         "profile.release.opt-level=1",
         "--keep-going",
+        // Less is inlined before counters go in: another control flow.
+        "--allow-stale",
     ])
     .succeeds();
     let calls = t.calls("rustc-wrapper");
@@ -338,5 +341,69 @@ fn a_toolchain_before_the_subcommand_is_the_one_that_trains_and_builds() {
         let number = version.stdout().split(' ').nth(1).unwrap();
         comment.stdout_has(&format!("rustc version {number}"));
     }
-    t.cargo_fdo(["+no-such-toolchain", "build"]).fails_with(2);
+    t.cargo_fdo(["+no-such-toolchain", "build"])
+        .fails_with(3)
+        .stderr_has("rustup toolchain install no-such-toolchain");
+}
+
+#[test]
+fn a_target_directory_behind_a_link_holds_c_that_make_compiles_inside_of_it() {
+    require!("make", &tools::llvm("clang"));
+    let script = projects::BY_MAKE
+        .replace(".status()", ".current_dir(&out).status()")
+        .replace(
+            "    let status",
+            "    for file in [\"Makefile\", \"hot.c\"] {\n        \
+             std::fs::copy(file, format!(\"{out}/{file}\")).unwrap();\n    }\n    let status",
+        );
+    let t = Sandbox::c_project(&script)
+        .file(
+            "Makefile",
+            "all:\n\t$(CC) -O2 -c hot.c -o hot.o\n\tar crs libhot.a hot.o\n",
+        )
+        .file("../real/keep", "")
+        .manifest("[features]\nother = []");
+    std::os::unix::fs::symlink(t.root().join("real"), t.path("target")).unwrap();
+    trains_and_builds(&t, &[]);
+    assert_eq!(t.used("C and C++"), Some(1.0));
+    // What is left of a build with other features is not counted again.
+    let run = t
+        .cargo_fdo([
+            "train",
+            "--no-overhead",
+            "--features",
+            "other",
+            "--",
+            "{bin:app}",
+        ])
+        .succeeds();
+    run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+}
+
+#[test]
+fn a_procedural_macro_of_the_workspace_is_tested_on_the_host_and_the_rest_is_trained() {
+    let t = Sandbox::rust_project()
+        .manifest("[dependencies]\nmac = { path = \"mac\" }")
+        .file(
+            "mac/Cargo.toml",
+            "[package]\nname = \"mac\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[lib]\nproc-macro = true\n",
+        )
+        .file(
+            "mac/src/lib.rs",
+            "#[proc_macro]\npub fn nothing(t: proc_macro::TokenStream) -> proc_macro::TokenStream { t }\n\
+             #[test]\nfn t() {}\n",
+        )
+        .file(
+            "src/lib.rs",
+            "mac::nothing!();\npub fn f(n: u64) -> u64 { (0..n).fold(1, |s, x| std::hint::black_box(s ^ x)) }\n\
+             #[test]\nfn t() { assert!(f(3000) > 0); }\n",
+        );
+    let manifest = t
+        .read("Cargo.toml")
+        .replace("[workspace]", "[workspace]\nmembers = [\"mac\"]");
+    t.write("Cargo.toml", &manifest);
+    t.cargo_fdo(["train", "--no-overhead", "--workspace", "-w", "test"])
+        .succeeds();
+    t.cargo_fdo(["test", "--workspace"]).succeeds();
+    assert_eq!(t.used("Rust"), Some(1.0));
 }

@@ -101,6 +101,12 @@ fn a_profile_outlives_another_number_of_codegen_units_and_is_used_with_its_own()
     run.stderr_has("`codegen-units` is 1 now and was left to rustc at the training");
     mixed::assert_all_used(&t);
 
+    // Of the build that is asked for, not of one that lies beside it.
+    edit(&t, "Cargo.toml", "codegen-units = 1\n", "debug = 1\n");
+    let run = build(&t);
+    run.stderr_lacks("`codegen-units` is");
+    edit(&t, "Cargo.toml", "debug = 1\n", "codegen-units = 1\n");
+
     // The next training takes the new number, and it may be another for a package.
     edit(
         &t,

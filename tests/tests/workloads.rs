@@ -163,7 +163,7 @@ fn a_workload_that_hangs_or_fails_or_leaves_nothing_fails_the_training() {
     train("fails").fails_with(5).stderr_has("exit status 3");
     train("unprepared")
         .fails_with(5)
-        .stderr_has("prepare of workload `unprepared` failed");
+        .stderr_has("`prepare` of workload `unprepared` failed");
     train("elsewhere")
         .fails_with(5)
         .stderr_has("wrote no raw profile");

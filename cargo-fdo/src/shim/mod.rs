@@ -3,7 +3,7 @@
 //! Links to the cargo-fdo binary, under compiler names, in a per-user directory. Cargo runs
 //! `fdo-rustc` as its `RUSTC_WRAPPER`; build scripts run the others as `CC` and `CXX`. Each
 //! call decides from its own arguments and environment whether it is a real compilation of a
-//! profiled unit, reads the [`Order`](fdo_build::protocol::Order) of its package, and adds
+//! profiled unit, reads the [`Order`] of its package, and adds
 //! flags behind cargo's back: the user's rustflags, wrappers and launchers stay whole.
 //!
 //! A shim starts hundreds of times in a build. It parses no TOML, asks no tool for its

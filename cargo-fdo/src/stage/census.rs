@@ -45,16 +45,20 @@ pub fn objects(
     built: &Built,
     workspace: &Workspace,
 ) -> BTreeMap<String, Vec<CObject>> {
+    let target_dir = real_path(target_dir);
     let mut by_package: BTreeMap<String, Vec<CObject>> = BTreeMap::new();
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
             continue;
         };
         let id = package.id();
+        // A build system may say where it really is; cargo keeps the links of the path.
+        let out_dir = real_path(&script.out_dir);
         let found = evidence::load::<CObject>(state, &id, Language::C)
             .into_iter()
             .filter(|object| {
-                object.output.starts_with(&script.out_dir) || !object.output.starts_with(target_dir)
+                let output = real_path(&object.output);
+                output.starts_with(&out_dir) || !output.starts_with(&target_dir)
             })
             .filter(|object| object.output.exists());
         by_package.entry(id).or_default().extend(found);
@@ -66,6 +70,10 @@ pub fn objects(
         !objects.is_empty()
     });
     by_package
+}
+
+fn real_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Counts what the instrumented build holds.

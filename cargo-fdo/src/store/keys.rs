@@ -20,6 +20,9 @@ pub struct Orders {
     pub c: Order,
     /// Packages (`name-version`) whose policy differs.
     pub own: BTreeMap<(String, Language), Order>,
+    /// What else makes objects out of date: the version of cargo-fdo, whose evidence would be
+    /// of another form, and that of the C compiler, which may be replaced in its place.
+    pub basis: String,
 }
 
 /// A package as far as keys matter.
@@ -79,6 +82,7 @@ impl Orders {
         let order = self.of(package, language);
         let mut hash = Sha256::new();
         hash.update(order.write().as_bytes());
+        hash.update(self.basis.as_bytes());
         let digest: String = hash.finalize()[..16]
             .iter()
             .map(|byte| format!("{byte:02x}"))
@@ -196,6 +200,7 @@ mod tests {
             rust: Order::nothing(Family::Rustc),
             c,
             own: BTreeMap::new(),
+            basis: String::new(),
         }
     }
 
