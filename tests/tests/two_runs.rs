@@ -16,7 +16,7 @@ fn a_second_run_waits_for_the_first_and_both_end_well() {
     let (started, go) = (t.root().join("started"), t.root().join("go"));
     // With an end of its own: where this test fails, nothing is left behind.
     let wait = format!(
-        "touch '{}'; for i in $(seq 600); do [ ! -e '{}' ] || break; sleep 0.1; done; {{bin:app}}",
+        "touch '{}'; for i in $(seq 6000); do [ ! -e '{}' ] || break; sleep 0.1; done; {{bin:app}}",
         started.display(),
         go.display()
     );
@@ -28,7 +28,7 @@ fn a_second_run_waits_for_the_first_and_both_end_well() {
         .cargo_fdo_command(&["train", "--no-overhead"])
         .spawn()
         .unwrap();
-    let end = Instant::now() + Duration::from_secs(120);
+    let end = Instant::now() + Duration::from_secs(600);
     while !started.exists() {
         assert!(
             Instant::now() < end,
