@@ -181,7 +181,7 @@ impl Cargo {
                 .map(|(name, _)| name.clone())
                 .collect(),
         };
-        cargo.refuse_foreign_profiles(&rustc.host, configuration)?;
+        cargo.refuse_foreign_profiles(&rustc.host)?;
         Ok(cargo)
     }
 
@@ -199,11 +199,7 @@ impl Cargo {
 
     /// Looks for profile flags of the user's where it can be done before any compiler runs; the
     /// shims find the others.
-    fn refuse_foreign_profiles(
-        &self,
-        host: &str,
-        configuration: &cargo_config2::Config,
-    ) -> Result<(), SettingsError> {
+    fn refuse_foreign_profiles(&self, host: &str) -> Result<(), SettingsError> {
         let foreign = |flag: &str, place: String| {
             let dash = if flag.starts_with('-') { "" } else { "-C" };
             Err(SettingsError::ForeignProfile {
@@ -221,15 +217,6 @@ impl Cargo {
                 return foreign(flag, place.to_owned());
             }
         }
-        // A configuration that can't be resolved is cargo's to complain about.
-        let configured = configuration.rustflags(self.target.as_str()).ok().flatten();
-        if let Some(flag) = configured
-            .iter()
-            .flat_map(|flags| &flags.flags)
-            .find(|word| is_rust(word))
-        {
-            return foreign(flag, "`rustflags` of cargo's configuration".to_owned());
-        }
         let is_c = |word: &String| flags::is_profile_flag(Family::Clang, word);
         for base in ["CFLAGS", "CXXFLAGS", "LDFLAGS"] {
             for place in c_variables(base, &[&self.target, host]) {
@@ -240,6 +227,35 @@ impl Cargo {
             }
         }
         Ok(())
+    }
+
+    /// The same for cargo's configuration, whose tables for a `cfg` are resolved by asking
+    /// rustc: to be done where its files may have changed.
+    ///
+    /// # Errors
+    ///
+    /// [`SettingsError::ForeignProfile`]
+    pub fn refuse_foreign_configuration(
+        &self,
+        configuration: &cargo_config2::Config,
+    ) -> Result<(), SettingsError> {
+        // A configuration that can't be resolved is cargo's to complain about.
+        let configured = configuration.rustflags(self.target.as_str()).ok().flatten();
+        let foreign = configured
+            .iter()
+            .flat_map(|flags| &flags.flags)
+            .find(|word| flags::is_profile_flag(Family::Rustc, word));
+        match foreign {
+            None => Ok(()),
+            Some(flag) => Err(SettingsError::ForeignProfile {
+                flag: if flag.starts_with('-') {
+                    flag.clone()
+                } else {
+                    format!("-C{flag}")
+                },
+                place: "`rustflags` of cargo's configuration".to_owned(),
+            }),
+        }
     }
 
     /// A variable of the user's, from the environment or cargo's `[env]`.

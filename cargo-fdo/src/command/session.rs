@@ -76,6 +76,7 @@ impl Session {
             None => {
                 let rustc = Rustc::inspect(&rustc_program)?;
                 let cargo = resolve(&rustc)?;
+                cargo.refuse_foreign_configuration(&configuration)?;
                 let workspace = Workspace::load(&Query {
                     cargo: cargo.program.clone(),
                     manifest_path: cargo.manifest_path.clone(),
