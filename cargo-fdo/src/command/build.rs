@@ -286,19 +286,21 @@ fn cause(report: &UseReport, campaign: &Campaign, toolbox: &Toolbox) -> String {
 /// What the findings of a build depend on, beside the compilers' words: if nothing was
 /// compiled and this is the same, the last findings hold.
 fn basis(campaign: &Campaign, built: &Built, plan: &PhasePlan) -> String {
-    let mut text = campaign.manifest.id.clone();
-    for artifact in &built.artifacts {
-        text.push_str(&artifact.package);
-        for file in &artifact.files {
-            text.push_str(&file.to_string_lossy());
+    let mut parts: Vec<String> = built
+        .artifacts
+        .iter()
+        .flat_map(|artifact| artifact.files.iter().map(|file| (&artifact.package, file)))
+        .map(|(package, file)| {
             // Other settings give another program under the same name.
-            if let Ok(time) = std::fs::metadata(file).and_then(|data| data.modified()) {
-                text.push_str(&format!("{time:?}"));
-            }
-        }
-    }
-    text.push_str(&format!("{:?}", plan.orders));
-    content_hash(&text)
+            let time = std::fs::metadata(file).and_then(|data| data.modified());
+            format!("{package} {} {:?}", file.display(), time.ok())
+        })
+        .collect();
+    // Cargo names them in the order in which its threads come to them.
+    parts.sort();
+    parts.push(campaign.manifest.id.clone());
+    parts.push(format!("{:?}", plan.orders));
+    content_hash(&parts.join("\n"))
 }
 
 /// The findings of the last build, if they still hold.
