@@ -49,6 +49,23 @@ fn fdo_build_has_no_dependencies() {
     assert_eq!(tree.lines().count(), 1, "{tree}");
 }
 
+#[test]
+fn the_profile_module_knows_nobody_else_of_ours() {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../cargo-fdo/src/profile");
+    let mut files = 0;
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let foreign = text.lines().find(|line| {
+            let others = line.replace("crate::profile", "");
+            others.contains("crate::") || others.contains("fdo_build::")
+        });
+        assert_eq!(foreign, None, "{}", path.display());
+        files += 1;
+    }
+    assert!(files > 5, "the module is where it was");
+}
+
 /// Whether a help text has the option as a whole word.
 fn knows(help: &str, option: &str) -> bool {
     help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
