@@ -26,6 +26,7 @@ pub mod instr_text;
 pub mod names;
 pub mod object_file;
 pub mod raw;
+pub mod sample;
 pub mod slice;
 pub mod summary;
 mod v0;

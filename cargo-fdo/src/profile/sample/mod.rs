@@ -1,0 +1,68 @@
+//! Sampled profiles: from what perf recorded to what compilers read.
+//!
+//! ```text
+//! perf.data ──> perf_data ──┐
+//! perf script ─> perf_script ┴─> recording (addresses, branches, ranges of each image)
+//!                                   │
+//!      ELF, DWARF ──> image, lines ─┴─> convert ──> SampleProfile ──> merge, overlap
+//!                                                     │        │
+//!                                                llvm_text    gcov (GCC's AutoFDO file)
+//! ```
+//!
+//! Words, LLVM's own: a *head* count says how often a function was entered; a *body* sample is a
+//! count at one source position; a *call site* is a position where another function was inlined,
+//! with the samples of that inlined copy. Positions are lines relative to the function's
+//! declaration, so that code moving within a file keeps its profile.
+
+pub mod recording;
+
+use std::collections::BTreeMap;
+
+/// A source position inside a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Location {
+    /// Lines from the function's declaration (`DW_AT_decl_line`), modulo 2^16, as both compilers
+    /// compute it.
+    pub offset: u32,
+    /// What tells apart the basic blocks of one line.
+    ///
+    /// For LLVM the base discriminator, decoded from DWARF's number; for GCC DWARF's number.
+    pub discriminator: u32,
+}
+
+/// What was sampled in one program, by function.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SampleProfile {
+    /// Outermost functions by the name that the compiler looks for: the linkage name without the
+    /// suffixes that a compiler appends to clones.
+    pub functions: BTreeMap<String, FunctionSamples>,
+}
+
+/// The samples of one function, or of one inlined copy of it.
+///
+/// Counts saturate; they are never negative and a position with zero says that it was seen to be
+/// cold, which is not the same as an absent one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FunctionSamples {
+    /// All samples of the body and of everything inlined in it.
+    pub total: u64,
+    /// How often the function was entered. Meaningless (zero) in an inlined copy.
+    pub head: u64,
+    /// Samples at positions.
+    pub body: BTreeMap<Location, BodySample>,
+    /// Inlined copies, by the position of the call and the callee's name.
+    pub call_sites: BTreeMap<Location, BTreeMap<String, FunctionSamples>>,
+    /// Checksum of the control-flow graph (`!CFGChecksum`): profiles by pseudo probes only.
+    pub checksum: Option<u64>,
+    /// LLVM's context attributes (`!Attributes`), uninterpreted.
+    pub attributes: Option<u64>,
+}
+
+/// The samples at one position.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BodySample {
+    /// How often the position was executed, in samples.
+    pub count: u64,
+    /// What was called from here without being inlined, and how often.
+    pub targets: BTreeMap<String, u64>,
+}
