@@ -1,5 +1,7 @@
 //! Builds with the profile, and proves that it was used.
 
+mod sum;
+
 use super::build::{self, BuildError, Built};
 use super::{census, units};
 use crate::error::{Diagnose, ExitCode};
@@ -23,9 +25,9 @@ use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
 use fdo_build::protocol::Language;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use sum::{Found, Sum};
 
 /// The optimised build is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -182,50 +184,6 @@ fn make_slice(
 
 /// How an indexed profile begins.
 const INDEXED: &[u8] = b"\xfflprofi\x81";
-
-/// Hash of an indexed profile, in a file beside it. Compilers only warn about a damaged
-/// profile, and build without it.
-struct Sum(PathBuf);
-
-enum Found {
-    Whole,
-    Damaged,
-    Nothing,
-}
-
-impl Sum {
-    fn beside(file: &Path) -> Sum {
-        Sum(file.with_extension("sha256"))
-    }
-
-    fn check(&self, file: &Path) -> Result<Found, FsError> {
-        let content = match std::fs::read(file) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Found::Nothing);
-            }
-            Err(error) => return Err(FsError::new("read", file, error)),
-        };
-        match fs::read_if_there(&self.0) {
-            Ok(Some(known)) if known == Sum::of(&content) => Ok(Found::Whole),
-            Ok(None) => Ok(Found::Nothing),
-            Ok(Some(_)) | Err(_) => Ok(Found::Damaged),
-        }
-    }
-
-    fn write(&self, content: &[u8]) -> Result<bool, FsError> {
-        fs::write_if_changed(&self.0, &Sum::of(content))
-    }
-
-    fn of(content: &[u8]) -> String {
-        let mut text: String = Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        text.push('\n');
-        text
-    }
-}
 
 /// What the compilers made of the profile in this build.
 #[derive(Debug, Clone)]
