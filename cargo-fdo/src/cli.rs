@@ -163,15 +163,23 @@ pub struct CargoArgs {
     pub color: Option<String>,
 }
 
-/// How the profile is made and read.
+/// Which tools make and read the profile.
 #[derive(Debug, Clone, Default, Args)]
-pub struct FdoArgs {
+pub struct ToolArgs {
     /// C compiler: `auto` (a clang where `cc` does not fit), `keep` (never another), or a clang
     #[arg(long, value_name = "CHOICE")]
     pub c_compiler: Option<String>,
     /// The llvm-profdata to use [default: the first that fits]
     #[arg(long, value_name = "PATH")]
     pub llvm_profdata: Option<PathBuf>,
+}
+
+/// What all commands take that run others.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FdoArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tools: ToolArgs,
     /// Print each command as it would run, and run none
     #[arg(long)]
     pub dry_run: bool,
@@ -334,7 +342,7 @@ pub struct EnvArgs {
     pub format: EnvFormat,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub fdo: FdoArgs,
+    pub tools: ToolArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub cargo: CargoArgs,

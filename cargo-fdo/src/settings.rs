@@ -348,7 +348,7 @@ impl Settings {
         max_loss: Option<&str>,
         config: &Config,
     ) -> Result<Settings, SettingsError> {
-        let c_compiler = match fdo.c_compiler.as_deref() {
+        let c_compiler = match fdo.tools.c_compiler.as_deref() {
             None => config.c_compiler.clone(),
             Some("auto") => CCompilerChoice::Auto,
             Some("keep") => CCompilerChoice::Keep,
@@ -357,6 +357,7 @@ impl Settings {
         Ok(Settings {
             c_compiler,
             profdata: fdo
+                .tools
                 .llvm_profdata
                 .clone()
                 .or_else(|| config.profdata.clone()),

@@ -157,6 +157,15 @@ fn the_environment_comes_in_three_forms() {
 }
 
 #[test]
+fn env_has_no_dry_run_because_it_runs_no_command_of_the_users() {
+    let t = Sandbox::project();
+    t.cargo_fdo(["env", "--phase", "instrument", "--dry-run"])
+        .fails_with(2)
+        .stderr_has("unexpected argument '--dry-run'");
+    assert!(!t.path("target").exists());
+}
+
+#[test]
 fn clean_removes_what_cargo_fdo_made_and_nothing_else() {
     let t = Sandbox::rust_project();
     t.cargo(["build", "--offline"]).succeeds();
