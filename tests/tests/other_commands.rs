@@ -166,6 +166,48 @@ fn env_has_no_dry_run_because_it_runs_no_command_of_the_users() {
 }
 
 #[test]
+fn status_and_clean_take_only_those_of_cargos_arguments_that_they_use() {
+    let t = Sandbox::trained();
+    for command in ["status", "clean"] {
+        for option in [["-p", "app"], ["--bin", "app"], ["--profile", "dev"]] {
+            t.cargo_fdo([command, option[0], option[1]])
+                .fails_with(2)
+                .stderr_has("unexpected argument");
+        }
+        for option in [
+            "--release",
+            "--all-features",
+            "-j1",
+            "--message-format=json",
+        ] {
+            let _ = t.cargo_fdo([command, option]).fails_with(2);
+        }
+    }
+    let elsewhere = t.root().join("target");
+    std::fs::rename(t.path("target"), &elsewhere).unwrap();
+    let (manifest, elsewhere) = (t.path("Cargo.toml"), elsewhere.display().to_string());
+    let words = [
+        "--manifest-path",
+        manifest.to_str().unwrap(),
+        "--target-dir",
+        &elsewhere,
+    ];
+    let words = [
+        &words[..],
+        &["--target", TRIPLE, "--offline", "--color=never"],
+    ]
+    .concat();
+    for command in ["status", "clean"] {
+        let _ = t
+            .cargo_fdo_in("..", [command].iter().chain(&words))
+            .succeeds();
+    }
+    let _ = t
+        .cargo_fdo_in("..", ["status"].iter().chain(&words))
+        .fails_with(5);
+}
+
+#[test]
 fn clean_removes_what_cargo_fdo_made_and_nothing_else() {
     let t = Sandbox::rust_project();
     t.cargo(["build", "--offline"]).succeeds();

@@ -13,7 +13,7 @@ use fdo_build::protocol::Phase;
 /// If something can't be removed.
 pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(
-        &args.cargo,
+        &args.project.clone().into(),
         &FdoArgs::default(),
         &MatchArgs::default(),
         None,

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// If there is no campaign, or it can't be read.
 pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(
-        &args.cargo,
+        &args.project.clone().into(),
         &FdoArgs::default(),
         &MatchArgs::default(),
         None,
