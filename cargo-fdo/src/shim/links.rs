@@ -4,9 +4,9 @@
 //! project's has: make and autotools split `$(CC)` at spaces.
 
 use crate::error::{Diagnose, ExitCode};
+use crate::profile::digest;
 use crate::shim::RUSTC_LINK;
 use fdo_build::protocol::Family;
-use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -117,10 +117,7 @@ fn is_plain(path: &Path) -> bool {
 }
 
 fn short_hash(exe: &Path) -> String {
-    Sha256::digest(exe.as_os_str().as_encoded_bytes())[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest::short(exe.as_os_str().as_encoded_bytes(), 6)
 }
 
 fn make(dir: &Path, exe: &Path) -> io::Result<()> {

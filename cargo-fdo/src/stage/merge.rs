@@ -4,10 +4,10 @@ use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
-use crate::profile::names;
 use crate::profile::raw::{self, RawError};
 use crate::profile::slice;
 use crate::profile::summary::{Limits, Quality, Summary};
+use crate::profile::{names, packed_names};
 use crate::tool::profdata::{self, FailureMode, Profdata};
 use crate::tool::{Output, ToolError};
 use crate::ui::{Ui, count, percent, plural};
@@ -346,7 +346,9 @@ impl<'a> Strangers<'a> {
         if let Some(found) = self.seen.get(packed) {
             return found.clone();
         }
-        let found = raw::unpack_names(packed).and_then(|names| self.judge(&names));
+        let found = packed_names::unpack(packed)
+            .ok()
+            .and_then(|names| self.judge(&names));
         self.seen.insert(packed.to_owned(), found.clone());
         found
     }

@@ -6,6 +6,7 @@ use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
 use crate::profile::consumed::{self, Consumed, Language as Lang, Share};
+use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
@@ -23,7 +24,6 @@ use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
 use fdo_build::protocol::Language;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -218,12 +218,7 @@ impl Sum {
     }
 
     fn of(content: &[u8]) -> String {
-        let mut text: String = Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        text.push('\n');
-        text
+        format!("{}\n", digest::whole(content))
     }
 }
 
