@@ -266,7 +266,7 @@ fn run_jobs(
     let bins = bins(&instrumented.built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
     let mut all = Vec::new();
-    for job in jobs {
+    for (at, job) in jobs.iter().enumerate() {
         let place = Place {
             root: &session.workspace.root,
             bins: &bins,
@@ -277,7 +277,15 @@ fn run_jobs(
             },
         };
         let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
-        all.push(train::run(job, &cargo_call, place, &raw, &session.ui)?);
+        let position = (at + 1, jobs.len());
+        all.push(train::run(
+            job,
+            &cargo_call,
+            place,
+            &raw,
+            position,
+            &session.ui,
+        )?);
     }
     Ok(all)
 }

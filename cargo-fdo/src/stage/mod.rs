@@ -12,9 +12,12 @@
 pub mod build;
 pub mod census;
 pub mod collect;
+mod family;
 pub mod instrument;
 pub mod merge;
 pub mod optimize;
 pub mod train;
 pub mod units;
 pub mod workload;
+
+pub use family::Stopped;
