@@ -127,6 +127,8 @@ impl Session {
     pub fn lock(&self) -> Result<Lock> {
         self.layout.create()?;
         let lock = Lock::take(&self.layout.lock(), &self.ui)?;
+        // Left by a run that was killed: who has the lock has nothing there yet.
+        fs::remove_ours(self.layout.root(), &self.layout.tmp())?;
         if let Some(free) = fs::free_bytes(self.layout.root())
             && free < LITTLE_SPACE
         {
