@@ -13,6 +13,7 @@ use crate::report;
 use crate::settings::profile_dir;
 use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
+use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
@@ -140,6 +141,8 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         .iter()
         .flat_map(|package| package.crates.iter().cloned())
         .collect();
+    let artifacts = plan.target_dir.join(&session.cargo.target);
+    let origin = Origin::new(plan.state.clone(), artifacts);
     let scratch = session.layout.raw().join("merge");
     fs::create_dir(&scratch)?;
     let merged = merge::run(
@@ -148,6 +151,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         merge::Known {
             crates: &crates,
             c_names: &c_names,
+            origin: &origin,
         },
         session.settings.max_loss,
         &scratch,

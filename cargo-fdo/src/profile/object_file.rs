@@ -231,7 +231,7 @@ impl Census {
 }
 
 /// LLVM bitcode, plain or in its wrapper (`llvm/docs/BitCodeFormat.rst`).
-fn is_bitcode(data: &[u8]) -> bool {
+pub fn is_bitcode(data: &[u8]) -> bool {
     data.starts_with(b"BC\xc0\xde") || data.starts_with(&0x0b17_c0deu32.to_le_bytes())
 }
 

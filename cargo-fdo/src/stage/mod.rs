@@ -16,6 +16,7 @@ mod family;
 pub mod instrument;
 pub mod merge;
 pub mod optimize;
+pub mod origin;
 pub mod train;
 pub mod units;
 pub mod workload;
