@@ -275,6 +275,7 @@ fn status_shows_the_profile_to_people_and_programs() {
     t.train();
     let run = t.cargo_fdo(["status"]).succeeds();
     run.stdout_has("workload   command (weight 1, 1 raw profile)");
+    run.stdout_has("\nfunctions with the highest counts\n");
     run.stderr_has("`cargo fdo build` has not used it yet");
     let json = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     assert_eq!(json["version"], 1);

@@ -251,7 +251,7 @@ impl Session {
         match (&c.verdict, &c.origin) {
             (Verdict::Fits, Origin::Auto { instead_of }) => self.ui.note(format_args!(
                 "C and C++ are compiled by `{}` ({}) instead of `cc` ({instead_of}), whose \
-                 profiles are not LLVM's; `c-compiler = \"keep\"` leaves them alone",
+                 profiles are not LLVM's; `c-compiler = \"keep\"` in fdo.toml leaves them alone",
                 c.cc.join(" "),
                 c.version
             )),

@@ -82,12 +82,11 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             ""
         }
     ));
+    if !manifest.hottest.is_empty() {
+        ui.data("functions with the highest counts");
+    }
     for (name, most) in manifest.hottest.iter().take(5) {
-        ui.data(format_args!(
-            "  {:>10} {}",
-            count(*most),
-            names::display(name)
-        ));
+        ui.data(format_args!("  {:>15}  {}", count(*most), shown(name)));
     }
     match &last_use {
         Some(used) => report::usage(ui, used, true),
@@ -97,4 +96,14 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         ui.warn("it was trained with another rustc");
     }
     Ok(())
+}
+
+/// A function's name, cut where it is longer than a line: generic ones have no limit.
+fn shown(name: &str) -> String {
+    const LONGEST: usize = 100;
+    let name = names::display(name);
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
 }

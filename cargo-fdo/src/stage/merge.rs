@@ -90,7 +90,7 @@ impl Diagnose for MergeError {
             }
             MergeError::Tool(error) => error.hint(),
             MergeError::Text { .. } | MergeError::NoOutput(_) => {
-                Some("`cargo fdo doctor` takes a canary through it".into())
+                Some("`cargo fdo doctor` tries it out".into())
             }
             MergeError::Fs(error) => error.hint(),
         }

@@ -44,9 +44,9 @@ pub(super) fn measure(
     let _ = fs::write_quick(&memory, build_seconds.to_string().as_bytes());
     let run_seconds: f64 = entries.iter().map(|entry| entry.seconds).sum();
     if build_seconds + run_seconds > CHEAP.as_secs_f64() {
-        session.ui.detail(
-            "no plain run to compare with: building and running it would take over a minute",
-        );
+        session
+            .ui
+            .detail("not compared with a build without counters: that would take over a minute");
         return;
     }
     if let Err(error) = plain_runs(session, toolbox, jobs, entries) {
