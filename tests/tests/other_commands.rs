@@ -18,6 +18,17 @@ fn has_counters(t: &Sandbox, program: &str) -> bool {
     sections.stdout().contains("__llvm_prf_cnts")
 }
 
+/// Runs an instrumented program and collects what it left.
+#[track_caller]
+fn train_by_hand(t: &Sandbox, program: &str) {
+    let raw = t.root().join("raw");
+    let mut command = t.command(t.path(program));
+    command.env("LLVM_PROFILE_FILE", raw.join("%p-%m.profraw"));
+    assert!(command.status().unwrap().success());
+    let raw = raw.display().to_string();
+    t.cargo_fdo(["train", "--collect", &raw]).succeeds();
+}
+
 #[test]
 fn plain_cargo_is_instrumented_and_optimised_by_the_printed_environment() {
     require!(&tools::llvm("clang"));
@@ -25,21 +36,7 @@ fn plain_cargo_is_instrumented_and_optimised_by_the_printed_environment() {
     under(&t, "instrument", "cargo build --release --offline").succeeds();
     let program = format!("target/fdo/instrument/{TRIPLE}/release/app");
     assert!(has_counters(&t, &program));
-    let raw = t.root().join("raw/%p-%m.profraw");
-    let mut command = t.command(t.path(&program));
-    assert!(
-        command
-            .env("LLVM_PROFILE_FILE", &raw)
-            .status()
-            .unwrap()
-            .success()
-    );
-    t.cargo_fdo([
-        "train",
-        "--collect",
-        raw.parent().unwrap().to_str().unwrap(),
-    ])
-    .succeeds();
+    train_by_hand(&t, &program);
 
     under(&t, "optimize", "cargo build --release --offline").succeeds();
     let run = t.cargo_fdo(["build"]).succeeds();
@@ -105,21 +102,7 @@ fn make_outside_of_cargo_is_instrumented_and_optimised() {
         );
     under(&t, "instrument", "make \"CC=$CC\"").succeeds();
     assert!(has_counters(&t, "tool"));
-    let raw = t.root().join("raw/%p-%m.profraw");
-    let mut command = t.command(t.path("tool"));
-    assert!(
-        command
-            .env("LLVM_PROFILE_FILE", &raw)
-            .status()
-            .unwrap()
-            .success()
-    );
-    t.cargo_fdo([
-        "train",
-        "--collect",
-        raw.parent().unwrap().to_str().unwrap(),
-    ])
-    .succeeds();
+    train_by_hand(&t, "tool");
     under(&t, "optimize", "make clean && make \"CC=$CC\"").succeeds();
     assert!(!has_counters(&t, "tool"));
     // The compiler applied the profile: its evidence names the function.

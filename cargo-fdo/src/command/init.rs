@@ -1,7 +1,7 @@
 //! `cargo fdo init`: a starter fdo.toml from what the workspace holds.
 
 use super::Session;
-use crate::cli::{FdoArgs, InitArgs, MatchArgs, ProjectArgs};
+use crate::cli::{InitArgs, ProjectArgs};
 use crate::config::starter::{StarterFacts, starter};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -32,13 +32,7 @@ pub fn run(args: &InitArgs, toolchain: Option<String>) -> Result<()> {
         manifest_path: args.manifest_path.clone(),
         ..ProjectArgs::default()
     };
-    let session = Session::open(
-        &project.into(),
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(project, toolchain)?;
     let members = session
         .workspace
         .packages

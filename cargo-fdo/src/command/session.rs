@@ -1,6 +1,6 @@
 //! What every subcommand that builds starts with.
 
-use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
+use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -40,6 +40,16 @@ pub struct Session {
 }
 
 impl Session {
+    /// For commands that look at a project, or write its files, but build nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Session::open).
+    pub fn of_project(project: ProjectArgs, toolchain: Option<String>) -> Result<Session> {
+        let (fdo, matching) = (FdoArgs::default(), MatchArgs::default());
+        Session::open(&project.into(), &fdo, &matching, None, toolchain)
+    }
+
     /// Resolves everything that can be resolved without running a compiler.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `cargo fdo status`: which profile there is, of what, and how good it is.
 
 use super::Session;
-use crate::cli::{FdoArgs, MatchArgs, StatusArgs};
+use crate::cli::StatusArgs;
 use crate::error::Result;
 use crate::fs;
 use crate::profile::names;
@@ -17,13 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// If there is no campaign, or it can't be read.
 pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.project.clone().into(),
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(args.project.clone(), toolchain)?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let manifest = &campaign.manifest;
     let last_use: Option<UseReport> =
