@@ -23,16 +23,16 @@ pub struct Cli {
 impl Cli {
     /// `--color`, for the one message that is printed when the run is over.
     pub fn color(&self) -> Option<String> {
-        let cargo = match &self.command {
+        let project = match &self.command {
             Command::Doctor(_) | Command::Init(_) => return None,
-            Command::Train(args) => &args.cargo,
-            Command::Build(args) => &args.cargo,
-            Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo,
-            Command::Status(args) => &args.cargo,
-            Command::Env(args) => &args.cargo,
-            Command::Clean(args) => &args.cargo,
+            Command::Train(args) => &args.cargo.project,
+            Command::Build(args) => &args.cargo.project,
+            Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo.project,
+            Command::Status(args) => &args.project,
+            Command::Env(args) => &args.cargo.project,
+            Command::Clean(args) => &args.project,
         };
-        cargo.color.clone()
+        project.color.clone()
     }
 }
 
@@ -59,6 +59,42 @@ pub enum Command {
     Env(EnvArgs),
     /// Remove the builds and profiles of cargo fdo, and nothing else
     Clean(CleanArgs),
+}
+
+/// Those of cargo's arguments that say which project it is, how to read it and how to speak.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Cargo's arguments")]
+pub struct ProjectArgs {
+    /// Target triple [default: the host]
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Vec<String>,
+    /// Directory for all generated artifacts; ours go into fdo/ below it
+    #[arg(long, value_name = "DIR")]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Require that Cargo.lock is up to date
+    #[arg(long)]
+    pub locked: bool,
+    /// Run without the network
+    #[arg(long)]
+    pub offline: bool,
+    /// `--locked` and `--offline`
+    #[arg(long)]
+    pub frozen: bool,
+    /// Override a configuration value
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+    /// Unstable flags of cargo
+    #[arg(short = 'Z', value_name = "FLAG")]
+    pub unstable: Vec<String>,
+    /// Say only what is wrong: warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Coloring of messages
+    #[arg(long, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
+    pub color: Option<String>,
 }
 
 /// Cargo's own arguments, handed through.
@@ -119,59 +155,49 @@ pub struct CargoArgs {
     /// Cargo profile to build [default: release]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Target triple [default: the host]
-    #[arg(long, value_name = "TRIPLE")]
-    pub target: Vec<String>,
-    /// Directory for all generated artifacts; ours go into fdo/ below it
-    #[arg(long, value_name = "DIR")]
-    pub target_dir: Option<PathBuf>,
-    /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
     /// Number of parallel jobs
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
     /// Build as much as possible
     #[arg(long)]
     pub keep_going: bool,
-    /// Require that Cargo.lock is up to date
-    #[arg(long)]
-    pub locked: bool,
-    /// Run without the network
-    #[arg(long)]
-    pub offline: bool,
-    /// `--locked` and `--offline`
-    #[arg(long)]
-    pub frozen: bool,
     /// Form of cargo's messages
     #[arg(long, value_name = "FMT")]
     pub message_format: Option<String>,
-    /// Override a configuration value
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
-    /// Unstable flags of cargo
-    #[arg(short = 'Z', value_name = "FLAG")]
-    pub unstable: Vec<String>,
     /// Say more; print every command
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Say only what is wrong: warnings and errors
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Coloring of messages
-    #[arg(long, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
-    pub color: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub project: ProjectArgs,
 }
 
-/// How the profile is made and read.
+impl From<ProjectArgs> for CargoArgs {
+    fn from(project: ProjectArgs) -> CargoArgs {
+        CargoArgs {
+            project,
+            ..CargoArgs::default()
+        }
+    }
+}
+
+/// Which tools make and read the profile.
 #[derive(Debug, Clone, Default, Args)]
-pub struct FdoArgs {
+pub struct ToolArgs {
     /// C compiler: `auto` (a clang where `cc` does not fit), `keep` (never another), or a clang
     #[arg(long, value_name = "CHOICE")]
     pub c_compiler: Option<String>,
     /// The llvm-profdata to use [default: the first that fits]
     #[arg(long, value_name = "PATH")]
     pub llvm_profdata: Option<PathBuf>,
+}
+
+/// What all commands take that run others.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FdoArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tools: ToolArgs,
     /// Print each command as it would run, and run none
     #[arg(long)]
     pub dry_run: bool,
@@ -300,7 +326,7 @@ pub struct StatusArgs {
     pub json: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub cargo: CargoArgs,
+    pub project: ProjectArgs,
 }
 
 /// Which environment to print.
@@ -334,7 +360,7 @@ pub struct EnvArgs {
     pub format: EnvFormat,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub fdo: FdoArgs,
+    pub tools: ToolArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub cargo: CargoArgs,
@@ -348,7 +374,7 @@ pub struct CleanArgs {
     pub keep_profiles: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub cargo: CargoArgs,
+    pub project: ProjectArgs,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! optimised.
 
 use super::Session;
-use crate::cli::{EnvArgs, EnvFormat, EnvPhase, MatchArgs};
+use crate::cli::{EnvArgs, EnvFormat, EnvPhase, FdoArgs, MatchArgs};
 use crate::error::Result;
 use crate::outer;
 use crate::stage::optimize;
@@ -17,13 +17,11 @@ use std::ffi::OsString;
 ///
 /// Whatever finding the tools and the profile raises.
 pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.cargo,
-        &args.fdo,
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let fdo = FdoArgs {
+        tools: args.tools.clone(),
+        dry_run: false,
+    };
+    let session = Session::open(&args.cargo, &fdo, &MatchArgs::default(), None, toolchain)?;
     let _lock = session.lock()?;
     let toolbox = session.toolbox()?;
     let (phase, slices) = match args.phase {

@@ -1,6 +1,6 @@
 //! What every subcommand that builds starts with.
 
-use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
+use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -40,6 +40,16 @@ pub struct Session {
 }
 
 impl Session {
+    /// For commands that look at a project, or write its files, but build nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Session::open).
+    pub fn of_project(project: ProjectArgs, toolchain: Option<String>) -> Result<Session> {
+        let (fdo, matching) = (FdoArgs::default(), MatchArgs::default());
+        Session::open(&project.into(), &fdo, &matching, None, toolchain)
+    }
+
     /// Resolves everything that can be resolved without running a compiler.
     ///
     /// # Errors
@@ -127,6 +137,8 @@ impl Session {
     pub fn lock(&self) -> Result<Lock> {
         self.layout.create()?;
         let lock = Lock::take(&self.layout.lock(), &self.ui)?;
+        // Left by a run that was killed: who has the lock has nothing there yet.
+        fs::remove_ours(self.layout.root(), &self.layout.tmp())?;
         if let Some(free) = fs::free_bytes(self.layout.root())
             && free < LITTLE_SPACE
         {
@@ -249,7 +261,7 @@ impl Session {
         match (&c.verdict, &c.origin) {
             (Verdict::Fits, Origin::Auto { instead_of }) => self.ui.note(format_args!(
                 "C and C++ are compiled by `{}` ({}) instead of `cc` ({instead_of}), whose \
-                 profiles are not LLVM's; `c-compiler = \"keep\"` leaves them alone",
+                 profiles are not LLVM's; `c-compiler = \"keep\"` in fdo.toml leaves them alone",
                 c.cc.join(" "),
                 c.version
             )),

@@ -1,7 +1,7 @@
 //! `cargo fdo status`: which profile there is, of what, and how good it is.
 
 use super::Session;
-use crate::cli::{FdoArgs, MatchArgs, StatusArgs};
+use crate::cli::StatusArgs;
 use crate::error::Result;
 use crate::fs;
 use crate::profile::names;
@@ -17,13 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// If there is no campaign, or it can't be read.
 pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.cargo,
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(args.project.clone(), toolchain)?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let manifest = &campaign.manifest;
     let last_use: Option<UseReport> =
@@ -82,12 +76,11 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             ""
         }
     ));
+    if !manifest.hottest.is_empty() {
+        ui.data("functions with the highest counts");
+    }
     for (name, most) in manifest.hottest.iter().take(5) {
-        ui.data(format_args!(
-            "  {:>10} {}",
-            count(*most),
-            names::display(name)
-        ));
+        ui.data(format_args!("  {:>15}  {}", count(*most), shown(name)));
     }
     match &last_use {
         Some(used) => report::usage(ui, used, true),
@@ -97,4 +90,14 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         ui.warn("it was trained with another rustc");
     }
     Ok(())
+}
+
+/// A function's name, cut where it is longer than a line: generic ones have no limit.
+fn shown(name: &str) -> String {
+    const LONGEST: usize = 100;
+    let name = names::display(name);
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
 }

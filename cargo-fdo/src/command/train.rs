@@ -13,6 +13,7 @@ use crate::report;
 use crate::settings::profile_dir;
 use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
+use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
@@ -140,6 +141,8 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         .iter()
         .flat_map(|package| package.crates.iter().cloned())
         .collect();
+    let artifacts = plan.target_dir.join(&session.cargo.target);
+    let origin = Origin::new(plan.state.clone(), artifacts);
     let scratch = session.layout.raw().join("merge");
     fs::create_dir(&scratch)?;
     let merged = merge::run(
@@ -148,6 +151,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         merge::Known {
             crates: &crates,
             c_names: &c_names,
+            origin: &origin,
         },
         session.settings.max_loss,
         &scratch,
@@ -266,7 +270,7 @@ fn run_jobs(
     let bins = bins(&instrumented.built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
     let mut all = Vec::new();
-    for job in jobs {
+    for (at, job) in jobs.iter().enumerate() {
         let place = Place {
             root: &session.workspace.root,
             bins: &bins,
@@ -277,7 +281,15 @@ fn run_jobs(
             },
         };
         let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
-        all.push(train::run(job, &cargo_call, place, &raw, &session.ui)?);
+        let position = (at + 1, jobs.len());
+        all.push(train::run(
+            job,
+            &cargo_call,
+            place,
+            &raw,
+            position,
+            &session.ui,
+        )?);
     }
     Ok(all)
 }

@@ -71,5 +71,8 @@ fn fate(canary: Option<&Canary>) -> String {
         "the compilers can't name the functions that they used the profile for"
     };
     let steps: Vec<_> = canary.passed.iter().map(|step| step.name()).collect();
-    format!("the canary lives ({}); {proof}", steps.join(" → "))
+    format!(
+        "a test program lives through {}; {proof}",
+        steps.join(" → ")
+    )
 }

@@ -49,7 +49,7 @@ fn the_table_says_what_fits_and_what_to_install() {
          misfit  clang 14.0.6  /usr/bin/clang-14  too old\n        \
          `apt install clang-22`\n\
          \n\
-         Rust:        the canary lives (instrument → link); \
+         Rust:        a test program lives through instrument → link; \
          each compiler names the functions that it used the profile for\n\
          C compiler:  none fits; only Rust can be optimised\n"
     );

@@ -17,15 +17,15 @@ use tables::Table;
 pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
     for row in rows {
         let mut words = format!(
-            "{}: {}, {} instrumented",
+            "{}: {}, {} with counters",
             row.package,
-            plural(row.objects + row.unseen, "C/C++ object"),
+            plural(row.objects + row.unseen, "object"),
             row.instrumented
         );
         if row.excluded > 0 {
             words.push_str(&format!(", {} excluded", row.excluded));
         }
-        ui.status("Census", &words);
+        ui.status("C and C++", &words);
         if row.unseen > 0 {
             ui.warn(format_args!(
                 "{}: {} compiled by something that does not go through CC or CXX; \
@@ -37,9 +37,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
         if row.instrumented + row.excluded < row.objects
             && let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
         {
-            ui.detail(format_args!(
-                "left out of instrumentation: {reason}; {remedy}"
-            ));
+            ui.detail(format_args!("built without counters: {reason}; {remedy}"));
         }
         for flag in &row.removed_flags {
             ui.note(format_args!(
@@ -54,7 +52,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
 pub fn training(ui: &Ui, manifest: &Manifest) {
     for workload in &manifest.workloads {
         let slowdown = match workload.slowdown {
-            Some(factor) => format!(", {factor:.1} times the plain run"),
+            Some(factor) => format!(", {factor:.1} times as long as without counters"),
             None => String::new(),
         };
         let time = if workload.seconds > 0.0 {
@@ -114,7 +112,7 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
             ),
         ),
     }
-    let mut table = Table::new(["package", "counts", "used"]);
+    let mut table = Table::new(["package", "of all counts", "used"]);
     for row in &report.packages {
         table.row([
             row.name.clone(),

@@ -7,10 +7,10 @@
 
 use super::arguments::{Unit, expand_argument_files, with_stable_names};
 use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, stderr};
+use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use fdo_build::flags;
 use fdo_build::protocol::{self, Language, Order};
-use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -162,21 +162,12 @@ fn metadata(unit: &Unit, order: &Order) -> String {
         .iter()
         .find(|(directory, _)| *directory == manifest_dir)
         .map_or("", |(_, salt)| salt);
-    let mut hash = Sha256::new();
-    for part in [
-        variable("CARGO_PKG_NAME").as_str(),
-        salt,
-        &unit.crate_name,
-        unit.crate_types.join(",").as_str(),
-        if unit.is_test { "test" } else { "" },
-    ] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    hash.finalize()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let package = variable("CARGO_PKG_NAME");
+    let crate_types = unit.crate_types.join(",");
+    let kind = if unit.is_test { "test" } else { "" };
+    // The zero keeps parts apart; the last one has it too.
+    let parts = [&package, salt, &unit.crate_name, &crate_types, kind, ""];
+    digest::short(parts.join("\0").as_bytes(), 8)
 }
 
 /// Makes cargo watch a key: adds it to the unit's dep-info.

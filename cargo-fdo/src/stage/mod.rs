@@ -12,9 +12,13 @@
 pub mod build;
 pub mod census;
 pub mod collect;
+mod family;
 pub mod instrument;
 pub mod merge;
 pub mod optimize;
+pub mod origin;
 pub mod train;
 pub mod units;
 pub mod workload;
+
+pub use family::Stopped;

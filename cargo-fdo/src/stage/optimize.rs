@@ -91,9 +91,7 @@ impl Diagnose for OptimizeError {
             OptimizeError::Campaign(error) => error.hint(),
             OptimizeError::Tool(error) => error.hint(),
             OptimizeError::Slice { .. } => Some("run `cargo fdo train` again".into()),
-            OptimizeError::NoIndex { .. } => {
-                Some("`cargo fdo doctor` takes a canary through it".into())
-            }
+            OptimizeError::NoIndex { .. } => Some("`cargo fdo doctor` tries it out".into()),
             OptimizeError::Stale { cause, .. } => Some(format!(
                 "{cause}; train again, or accept it with `--allow-stale` or `--min-match`"
             )),
@@ -378,7 +376,7 @@ fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Pl
         .map(|unit| unit.crate_name())
         .or_else(|| names::rust_crate(symbol));
     let Some(krate) = krate else {
-        return Place::Here("main and other unmangled functions".to_owned());
+        return Place::Here("main and others that name no crate".to_owned());
     };
     if matches!(krate, "std" | "core" | "alloc") {
         return Place::Here(STD.to_owned());

@@ -79,7 +79,7 @@ pub struct Canary {
 
 /// The step that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[error("the canary died at step `{step}`: {reason}")]
+#[error("a test program fails at step `{step}`: {reason}")]
 pub struct Failure {
     /// The step.
     pub step: Step,

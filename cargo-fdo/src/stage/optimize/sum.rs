@@ -2,7 +2,7 @@
 //! profile, and build without it.
 
 use crate::fs::{self, FsError};
-use sha2::{Digest, Sha256};
+use crate::profile::digest;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ impl Sum {
             return Ok(Found::Whole);
         }
         let content = std::fs::read(file).map_err(|error| FsError::new("read", file, error))?;
-        if sum != Sum::of(&content) {
+        if sum != digest::whole(&content) {
             return Ok(Found::Damaged);
         }
         if settled(&data) {
@@ -56,14 +56,7 @@ impl Sum {
     }
 
     pub(super) fn write(&self, content: &[u8]) -> Result<(), FsError> {
-        fs::write_atomic(&self.0, format!("{}\n", Sum::of(content)).as_bytes())
-    }
-
-    fn of(content: &[u8]) -> String {
-        Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
+        fs::write_atomic(&self.0, format!("{}\n", digest::whole(content)).as_bytes())
     }
 }
 
@@ -113,7 +106,7 @@ mod tests {
         std::fs::write(&file, "content").unwrap();
         // A wrong sum under the right stamp: whoever says "whole" has not read the content.
         let known = |stamp: &str| {
-            std::fs::write(&sum.0, format!("{}\n{stamp}\n", Sum::of(b"other"))).unwrap();
+            std::fs::write(&sum.0, format!("{}\n{stamp}\n", digest::whole(b"other"))).unwrap();
         };
         known(&stamp(&file.metadata().unwrap()));
         assert_eq!(sum.check(&file).unwrap(), Found::Whole);
