@@ -153,7 +153,10 @@ fn on_a_machine_with_old_tools_only_the_advice_is_exact() {
         format!("apt install clang-{major} libclang-rt-{major}-dev llvm-{major}")
     );
     assert!(row("clang", Verdict::Misfit).note.contains("would crash"));
-    assert!(text.contains("a test program fails at step `merge`"), "{text}");
+    assert!(
+        text.contains("a test program fails at step `merge`"),
+        "{text}"
+    );
     assert!(text.contains("none fits; only Rust"), "{text}");
 }
 
