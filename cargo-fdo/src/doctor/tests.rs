@@ -153,12 +153,15 @@ fn on_a_machine_with_old_tools_only_the_advice_is_exact() {
         format!("apt install clang-{major} libclang-rt-{major}-dev llvm-{major}")
     );
     assert!(row("clang", Verdict::Misfit).note.contains("would crash"));
-    assert!(text.contains("died at step `merge`"), "{text}");
+    assert!(
+        text.contains("a test program fails at step `merge`"),
+        "{text}"
+    );
     assert!(text.contains("none fits; only Rust"), "{text}");
 }
 
 #[test]
-fn this_machine_is_examined_in_seconds_and_the_choice_is_explained() {
+fn this_machine_is_examined_and_the_choice_is_explained() {
     let env = process_env(&|_| None);
     let report = examine(&env);
     let text = report.text();
@@ -167,11 +170,6 @@ fn this_machine_is_examined_in_seconds_and_the_choice_is_explained() {
         writeln!(std::io::stderr(), "{text}{} ms", report.milliseconds).unwrap();
     }
     assert!(report.rust.is_some(), "{text}");
-    assert!(
-        report.milliseconds < 15_000,
-        "{text}{} ms",
-        report.milliseconds
-    );
     if let Some(choice) = &report.c_compiler {
         assert_eq!(report.mixed.as_ref().unwrap().failure, None, "{text}");
         assert_eq!(choice.cc.family, Family::Clang);
