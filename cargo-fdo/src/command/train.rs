@@ -322,7 +322,7 @@ fn publish(
     let manifest = Manifest {
         version: campaign::VERSION,
         id: content_hash(&identity),
-        method: "instrument".into(),
+        method: campaign::Method::Instrument,
         made: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.as_secs()),
@@ -348,6 +348,7 @@ fn publish(
         total: quality.total,
         hottest: quality.hottest.clone(),
         slices: hashes,
+        sampling: None,
     };
     Ok(Campaign::publish(
         &session.layout,
