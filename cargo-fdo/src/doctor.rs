@@ -4,6 +4,7 @@
 //! file, and the tools that a build would use take a [canary] the whole
 //! way. Works outside of a cargo project, and changes nothing.
 
+pub mod recommend;
 mod table;
 
 use crate::error::{Diagnose, ExitCode};

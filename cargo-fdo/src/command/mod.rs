@@ -5,6 +5,7 @@ pub mod clean;
 pub mod doctor;
 pub mod env;
 pub mod init;
+pub mod record;
 mod session;
 pub mod status;
 pub mod train;
@@ -24,6 +25,8 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Doctor(args) => doctor::run(&args, toolchain),
         Command::Init(args) => init::run(&args, toolchain),
         Command::Train(args) => train::run(args, toolchain),
+        Command::Record(args) => record::run(&args),
+        Command::Import(_) => unreachable!(),
         Command::Build(args) => build::run(&args, toolchain),
         Command::Run(args) => build::run_and("run", &args, toolchain),
         Command::Test(args) => build::run_and("test", &args, toolchain),

@@ -23,6 +23,7 @@
 pub mod consumed;
 pub mod evidence;
 pub mod instr_text;
+pub mod linked_file;
 pub mod names;
 pub mod object_file;
 pub mod raw;

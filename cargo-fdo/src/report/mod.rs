@@ -1,8 +1,10 @@
 //! Facts first, then words: what training and building found, for people.
 
+mod sampling;
 mod tables;
 mod usage;
 
+pub use sampling::{lost_share, recording};
 pub use usage::UseReport;
 
 use crate::profile::names;

@@ -156,6 +156,25 @@ pub struct ProfileFiles<'a> {
 ///
 /// [`WorkloadError`]
 pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, WorkloadError> {
+    let ready = prepare(workload, place)?;
+    execute("run", workload, &ready.call, workload.timeout)
+}
+
+/// A workload that is prepared and has not run yet.
+#[derive(Debug)]
+pub struct Ready {
+    /// What runs it.
+    pub call: Invocation,
+    /// Its own directory, which goes when this does.
+    _tmp: tempfile::TempDir,
+}
+
+/// Makes a workload's directory and runs `prepare`.
+///
+/// # Errors
+///
+/// [`WorkloadError`]
+pub fn prepare(workload: &Workload, place: Place<'_>) -> Result<Ready, WorkloadError> {
     if let Some(dir) = &workload.cwd {
         let dir = place.root.join(dir);
         if !dir.is_dir() {
@@ -179,7 +198,7 @@ pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, Workl
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
         .env("LLVM_PROFILE_FILE", place.profile_files.run);
-    execute("run", workload, &call, workload.timeout)
+    Ok(Ready { call, _tmp: tmp })
 }
 
 /// Whether the workspace has the binaries that a workload names, before anything is built.
@@ -203,6 +222,32 @@ pub fn check_bins(workload: &Workload, workspace: &Workspace) -> Result<(), Work
                 .filter(|package| package.is_member)
                 .flat_map(|package| package.bins.iter().cloned())
                 .collect(),
+        }),
+    }
+}
+
+/// Whether the program of a call is there, where another program is to start it: that one would
+/// end as if the workload had failed.
+///
+/// # Errors
+///
+/// [`WorkloadError::Start`]
+pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), WorkloadError> {
+    let dir = match &call.cwd {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir().unwrap_or_default(),
+    };
+    let path = call
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+    match which::which_in(&call.program, path, dir) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(WorkloadError::Start {
+            workload: workload.name.clone(),
+            source: call.start_error(std::io::ErrorKind::NotFound.into()),
         }),
     }
 }

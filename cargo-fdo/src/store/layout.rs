@@ -104,6 +104,11 @@ impl Layout {
         self.versioned().join("tmp")
     }
 
+    /// What was found out about perf.
+    pub fn perf(&self) -> PathBuf {
+        self.versioned().join("perf.json")
+    }
+
     /// What was found out about the tools.
     pub fn toolbox(&self) -> PathBuf {
         self.versioned()

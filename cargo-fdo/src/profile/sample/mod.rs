@@ -14,6 +14,8 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+mod absorb;
+pub mod finished;
 pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
