@@ -14,7 +14,11 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+pub mod applied;
+pub mod consumed;
+pub mod limits;
 pub mod recording;
+pub mod slice;
 
 use std::collections::BTreeMap;
 
