@@ -62,6 +62,20 @@ impl Summary {
         summary
     }
 
+    /// Summarises counts that are no records: the positions of a sampled profile.
+    pub fn of_counts(functions: u64, counts: impl IntoIterator<Item = u64>) -> Summary {
+        let mut summary = Summary {
+            functions,
+            ..Summary::default()
+        };
+        for count in counts {
+            summary.blocks += 1;
+            summary.total += u128::from(count);
+            *summary.frequencies.entry(count).or_default() += 1;
+        }
+        summary
+    }
+
     /// Where `millionths` of the total is reached; above a million it is all counts.
     pub fn cutoff(&self, millionths: u32) -> Cutoff {
         let millionths = u128::from(millionths.min(1_000_000));

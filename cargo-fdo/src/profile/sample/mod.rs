@@ -21,7 +21,11 @@ pub mod gcov;
 pub(crate) mod generate;
 pub mod llvm_text;
 pub mod merge;
+pub mod applied;
+pub mod consumed;
+pub mod limits;
 pub mod recording;
+pub mod slice;
 
 use std::collections::BTreeMap;
 
