@@ -14,6 +14,12 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+pub mod convert;
+mod discriminator;
+mod dwarf;
+pub mod image;
+pub mod names;
+pub mod quality;
 pub mod recording;
 
 use std::collections::BTreeMap;
