@@ -15,15 +15,22 @@
 //! declaration, so that code moving within a file keeps its profile.
 
 mod absorb;
+pub mod applied;
+pub mod consumed;
+pub mod convert;
+mod discriminator;
+mod dwarf;
 pub mod finished;
 pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
+pub mod image;
+pub mod limits;
 pub mod llvm_text;
 pub mod merge;
-pub mod applied;
-pub mod consumed;
-pub mod limits;
+pub mod names;
+pub mod quality;
+pub mod read;
 pub mod recording;
 pub mod slice;
 
