@@ -15,6 +15,8 @@ pub mod attend;
 pub mod build;
 pub mod census;
 pub mod collect;
+pub mod convert;
+pub mod debug_file;
 pub mod images;
 pub mod instrument;
 pub mod merge;

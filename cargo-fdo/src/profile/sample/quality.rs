@@ -21,7 +21,11 @@ pub struct Quality {
 }
 
 impl Quality {
-    pub(super) fn of(samples: &ImageSamples, image: &Image<'_>, sections: &Sections<'_>) -> Quality {
+    pub(super) fn of(
+        samples: &ImageSamples,
+        image: &Image<'_>,
+        sections: &Sections<'_>,
+    ) -> Quality {
         let _ = (image.has_symbols(), sections.is_empty(), image.symbol(0));
         Quality {
             samples: samples.samples,
