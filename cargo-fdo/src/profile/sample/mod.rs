@@ -14,6 +14,12 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+mod branches;
+mod images;
+mod maps;
+pub mod perf_data;
+mod processes;
+pub mod read;
 pub mod recording;
 
 use std::collections::BTreeMap;
