@@ -16,6 +16,7 @@
 
 mod absorb;
 pub mod applied;
+mod branches;
 pub mod consumed;
 pub mod convert;
 mod discriminator;
@@ -25,10 +26,14 @@ pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
 pub mod image;
+mod images;
 pub mod limits;
 pub mod llvm_text;
+mod maps;
 pub mod merge;
 pub mod names;
+pub mod perf_data;
+mod processes;
 pub mod quality;
 pub mod read;
 pub mod recording;
