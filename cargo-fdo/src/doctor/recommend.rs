@@ -66,7 +66,7 @@ pub fn advise(facts: &Facts) -> Advice {
         RustcSamples::Bootstrap => {
             reasons.push(
                 "this rustc uses samples for Rust only with RUSTC_BOOTSTRAP=1 \
-                 (`rustc-bootstrap = true` in the table [sample]); without, C and C++ alone gain"
+                 (`rustc-bootstrap = true` in fdo.toml); without, C and C++ alone gain"
                     .into(),
             );
             false
