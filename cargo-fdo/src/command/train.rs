@@ -83,7 +83,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         }
     }
     let _lock = session.lock()?;
-    let toolbox = session.toolbox()?;
+    let toolbox = session.toolbox(campaign::Method::Instrument)?;
     // What is compiled elsewhere is none of our business, and a project without C has none.
     let explained = args.collect.is_empty() && session.expects_c();
     if explained {
@@ -144,7 +144,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     fs::create_dir(&scratch)?;
     let merged = merge::run(
         &raws,
-        &toolbox.profdata,
+        toolbox.profdata()?,
         merge::Known {
             crates: &crates,
             c_names: &c_names,
@@ -409,9 +409,11 @@ fn show(
         }
     }
     let scratch = session.layout.raw().join("merge/ir");
-    ui.data(toolbox.profdata.merge_to_text(
-        &scratch.join("inputs.txt"),
-        crate::tool::profdata::FailureMode::Any,
-        &scratch.join("merged.proftext"),
-    ));
+    if let Some(profdata) = &toolbox.profdata {
+        ui.data(profdata.merge_to_text(
+            &scratch.join("inputs.txt"),
+            crate::tool::profdata::FailureMode::Any,
+            &scratch.join("merged.proftext"),
+        ));
+    }
 }

@@ -15,6 +15,7 @@ pub mod collect;
 pub mod instrument;
 pub mod merge;
 pub mod optimize;
+mod sampled;
 pub mod train;
 pub mod units;
 pub mod workload;

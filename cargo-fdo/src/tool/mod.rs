@@ -8,6 +8,7 @@ mod fake_tools;
 pub mod invocation;
 pub mod locate;
 pub mod profdata;
+pub mod proof;
 pub mod raw_version;
 #[cfg(test)]
 pub(crate) mod real_tools;

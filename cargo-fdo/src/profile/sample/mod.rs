@@ -16,11 +16,22 @@
 
 pub mod applied;
 pub mod consumed;
+pub mod gcov;
+#[cfg(test)]
+pub(crate) mod generate;
 pub mod limits;
+pub mod llvm_text;
+pub mod merge;
 pub mod recording;
 pub mod slice;
 
 use std::collections::BTreeMap;
+
+/// How deep functions may be inlined into each other in a file that is read.
+///
+/// A bound for the stack of whoever walks the tree. The deepest real ones, iterator chains of
+/// Rust, have some dozens.
+pub const MAX_DEPTH: usize = 256;
 
 /// A source position inside a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -69,4 +80,21 @@ pub struct BodySample {
     pub count: u64,
     /// What was called from here without being inlined, and how often.
     pub targets: BTreeMap<String, u64>,
+}
+
+impl FunctionSamples {
+    /// Sets the totals to the sums of what is below them, and returns this function's.
+    ///
+    /// That is GCC's meaning of them, and so what files without totals get.
+    pub fn recount(&mut self) -> u64 {
+        let mut total = 0_u64;
+        for body in self.body.values() {
+            total = total.saturating_add(body.count);
+        }
+        for copy in self.call_sites.values_mut().flat_map(BTreeMap::values_mut) {
+            total = total.saturating_add(copy.recount());
+        }
+        self.total = total;
+        total
+    }
 }
