@@ -375,6 +375,8 @@ pub struct StatusArgs {
 pub enum EnvPhase {
     /// To build with counters
     Instrument,
+    /// To build what is to be recorded: plain code with line tables
+    Sample,
     /// To build with the profile
     Optimize,
 }

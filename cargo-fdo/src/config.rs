@@ -18,6 +18,7 @@
 //! -------------------------|----------------|-------------------------------------------------
 //! `method`                 | `"instrument"` | `"instrument"` or `"sample"`
 //! `c-compiler`             | `"auto"`       | `"auto"`, `"keep"`, or a clang: name or path
+//! `rustc-bootstrap`        | `false`        | whether `RUSTC_BOOTSTRAP` may open rustc for samples
 //! `min-match`              | `0.8`          | share of the profile's counts: `0.8` or `"80%"`
 //! `max-loss`               | `0.01`         | share of files or counts a merge may lose
 //! `workloads`              | see [`Config::select`] | names to train with
@@ -95,6 +96,9 @@ pub struct Config {
     pub method: Method,
     /// Which compiler C and C++ are built with.
     pub c_compiler: CCompilerChoice,
+    /// Whether crates may be compiled with `RUSTC_BOOTSTRAP` set where rustc's option for samples
+    /// is unstable.
+    pub rustc_bootstrap: bool,
     /// The least share of the profile's counts that the compilers must have used, 0 to 1.
     pub min_match: f64,
     /// The greatest share of files or counts that a merge may lose, 0 to 1.
@@ -177,6 +181,7 @@ impl Default for Config {
             file: None,
             method: Method::default(),
             c_compiler: CCompilerChoice::default(),
+            rustc_bootstrap: false,
             min_match: 0.8,
             max_loss: 0.01,
             default_workloads: Vec::new(),

@@ -12,6 +12,7 @@ use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
 use crate::store::Campaign;
+use crate::store::campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
@@ -134,13 +135,13 @@ fn optimized(
     let ui = &session.ui;
     let _lock = session.lock()?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
-    let toolbox = session.toolbox()?;
-    if campaign
-        .manifest
-        .slices
-        .contains_key(crate::store::campaign::C)
-    {
+    let toolbox = session.toolbox(campaign.manifest.method)?;
+    let has = |name| campaign.manifest.slices.contains_key(name);
+    if has(campaign::C) || has(campaign::GCC) {
         session.explain_c_compiler(&toolbox);
+    }
+    if has(campaign::RUST) {
+        session.explain_rustc(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);
     let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
@@ -234,6 +235,12 @@ fn takes_part(session: &Session, toolbox: &Toolbox, package: &str, language: Lan
         .find(|known| known.id() == package)
         .map_or(package, |known| known.name.as_str());
     let policy = session.config.policy(name);
+    if let Some(samples) = &toolbox.samples {
+        return match language {
+            Lang::Rust => policy.rust && samples.rust.reads().is_some(),
+            Lang::C => policy.c && samples.c.is_some(),
+        };
+    }
     match language {
         Lang::Rust => policy.rust,
         // A compiler that the user keeps although it can't be profiled is a choice too.

@@ -83,6 +83,11 @@ pub fn run(args: &ImportArgs, toolchain: Option<String>) -> Result<()> {
         None,
         toolchain,
     )?;
+    into_campaign(args, &session)
+}
+
+/// The same in a session that is open already: `train --method sample --collect`.
+pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> {
     let mut files: Vec<(PathBuf, u32)> = args.files.iter().cloned().map(|it| (it, 1)).collect();
     for input in &args.weighted_input {
         files.push(weighted(input)?);
@@ -91,7 +96,7 @@ pub fn run(args: &ImportArgs, toolchain: Option<String>) -> Result<()> {
     let mut material = Material::default();
     for (path, weight) in files {
         let weight = u64::from(weight);
-        match read(&path, &session)? {
+        match read(&path, session)? {
             None => material.recordings.push((path.clone(), weight)),
             Some(profiles) => material.profiles.push((profiles, weight)),
         }
@@ -128,7 +133,7 @@ pub fn run(args: &ImportArgs, toolchain: Option<String>) -> Result<()> {
         partition: units::partition(&state, None, &session.workspace),
     };
     let campaign =
-        sampled::publish(&session, &toolbox, material, &recorded, &|| perf(&session))?;
+        sampled::publish(session, &toolbox, material, &recorded, &|| perf(session))?;
     report::training(&session.ui, &campaign.manifest);
     Ok(())
 }

@@ -28,6 +28,9 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
     }) {
         config.c_compiler = compiler;
     }
+    if let Some(allowed) = top.read("rustc-bootstrap", problems, value::flag) {
+        config.rustc_bootstrap = allowed;
+    }
     if let Some(share) = top.read("min-match", problems, value::share) {
         config.min_match = share;
     }

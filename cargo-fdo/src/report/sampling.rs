@@ -2,6 +2,7 @@
 
 use super::tables::Table;
 use crate::profile::sample::recording::{ImageSamples, Recording};
+use crate::stage::convert::Outcome;
 use crate::stage::images::{Fate, Row};
 use crate::ui::{Ui, count, percent};
 
@@ -87,4 +88,18 @@ pub fn lost_share(recording: &Recording) -> f64 {
         return 0.0;
     }
     recording.lost_samples as f64 / all as f64
+}
+
+/// What came of one file's samples.
+pub fn converted(ui: &Ui, outcome: &Outcome) {
+    let name = outcome.file.file_name().unwrap_or_default();
+    ui.status(
+        "Converted",
+        format_args!(
+            "{}: {} of its samples are at known lines, in {} functions",
+            name.display(),
+            percent(outcome.mapped),
+            count(outcome.functions)
+        ),
+    );
 }

@@ -24,6 +24,7 @@ pub mod optimize;
 pub mod reading;
 pub mod record;
 pub mod sample;
+mod sampled;
 pub mod train;
 pub mod units;
 pub mod workload;

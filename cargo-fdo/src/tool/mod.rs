@@ -9,6 +9,7 @@ pub mod invocation;
 pub mod locate;
 pub mod perf;
 pub mod profdata;
+pub mod proof;
 pub mod raw_version;
 #[cfg(test)]
 pub(crate) mod real_tools;

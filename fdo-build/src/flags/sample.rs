@@ -92,6 +92,31 @@ pub fn gcc_use(slice: &Path) -> Vec<String> {
     flags
 }
 
+/// What makes a compiler write down which samples it applied: clang and gcc into the file `place`,
+/// rustc into the directory `place`, one file a codegen unit.
+///
+/// Each call has a place of its own, so these flags are in no order: the shim adds them.
+pub fn proof(family: Family, place: &Path) -> Vec<String> {
+    let place = place.display();
+    match family {
+        Family::Rustc => vec![
+            format!("-Cremark={REMARKS}"),
+            format!("-Zremark-dir={place}"),
+        ],
+        Family::Clang => vec![
+            "-fsave-optimization-record=yaml".to_owned(),
+            format!("-foptimization-record-passes=^{REMARKS}$"),
+            format!("-foptimization-record-file={place}"),
+        ],
+        // Names as the linker sees them, which are the profile's.
+        Family::Gcc => vec![format!("-fdump-ipa-afdo-asmname={place}")],
+        Family::Unknown => Vec::new(),
+    }
+}
+
+/// LLVM's name of what applies samples, in remarks.
+const REMARKS: &str = "sample-profile-impl";
+
 const RUSTC_LINES: &str = "-Cdebuginfo=line-tables-only";
 const RUSTC_DISCRIMINATORS: &str = "-Zdebug-info-for-profiling";
 const CLANG_LINES: &str = "-gline-tables-only";
