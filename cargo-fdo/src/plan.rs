@@ -288,8 +288,9 @@ fn rust_order(
             }
         }
         (Phase::Sample, _) => {
-            let unstable = rust_samples(inputs).is_some_and(RustSamples::is_unstable);
-            order.flags = sample::rustc_record(unstable);
+            let rust = rust_samples(inputs);
+            order.flags = sample::rustc_record(rust.is_some_and(RustSamples::is_unstable));
+            order.env = rust.map(bootstrap).unwrap_or_default();
             order.flags.extend(policy.rustflags.iter().cloned());
         }
         (Phase::Optimize, Some(slices)) if slices.method == Method::Sample => {
@@ -325,10 +326,17 @@ fn use_rust_samples(order: &mut Order, inputs: Inputs<'_>, slices: &Slices) {
     order.flags = sample::rustc_use(&slice.file, slices.pins, rust.spelling(), unstable);
     order.slice.clone_from(&slice.hash);
     order.proof = proof(reads.verify, Proof::Remarks);
-    if matches!(rust, RustSamples::Bootstrap(_)) {
-        // Here and not for the whole build: build scripts of many crates look for unstable features
-        // by compiling something, and would find and use them.
-        order.env = vec![("RUSTC_BOOTSTRAP".into(), "1".into())];
+    order.env = bootstrap(rust);
+}
+
+/// What opens rustc for unstable options, where the user allowed it.
+///
+/// For the crates of the target and not for the whole build: build scripts of many crates look for
+/// unstable features by compiling something, and would find and use them.
+fn bootstrap(rust: &RustSamples) -> Vec<(String, String)> {
+    match rust {
+        RustSamples::Bootstrap(_) => vec![("RUSTC_BOOTSTRAP".into(), "1".into())],
+        _ => Vec::new(),
     }
 }
 

@@ -8,6 +8,7 @@ fn canary(failure: Option<Failure>) -> Canary {
         passed: vec![Step::Instrument, Step::Link],
         failure,
         verify: true,
+        samples: Vec::new(),
         milliseconds: 1,
     }
 }
@@ -178,5 +179,13 @@ fn this_machine_is_examined_in_seconds_and_the_choice_is_explained() {
     }
     for row in &report.rows {
         assert!(!row.note.is_empty(), "{row:?}");
+    }
+    // rustc, and every gcc and clang that was looked at.
+    let compilers = report.rows.iter().filter(|row| {
+        ["clang", "gcc"].contains(&row.tool.as_str()) && row.verdict != Verdict::Missing
+    });
+    assert!(report.samples.len() > compilers.count().min(1), "{text}");
+    for row in &report.samples {
+        assert!(text.contains(&row.note), "{text}");
     }
 }
