@@ -17,14 +17,14 @@
 pub mod convert;
 mod discriminator;
 mod dwarf;
-pub mod image;
-pub mod names;
-pub mod quality;
 pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
+pub mod image;
 pub mod llvm_text;
 pub mod merge;
+pub mod names;
+pub mod quality;
 pub mod recording;
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! How good a profile is: how much of the samples it holds, of how much code, and if it holds
 //! little, why.
 
-use super::dwarf::{Code, Findings, Sections};
+use super::dwarf::{Findings, Sections};
 use super::image::Image;
 use super::recording::ImageSamples;
 
@@ -21,7 +21,11 @@ pub struct Quality {
 }
 
 impl Quality {
-    pub(super) fn of(samples: &ImageSamples, image: &Image<'_>, sections: &Sections<'_>) -> Quality {
+    pub(super) fn of(
+        samples: &ImageSamples,
+        image: &Image<'_>,
+        sections: &Sections<'_>,
+    ) -> Quality {
         let _ = (image.has_symbols(), sections.is_empty(), image.symbol(0));
         Quality {
             samples: samples.samples,
@@ -41,9 +45,9 @@ impl Quality {
         self.mapped = self.mapped.saturating_add(weight);
     }
 
-    pub(super) fn function(&mut self, _name: &str, _total: u64, _code: &Code) {
+    pub(super) fn function(&mut self, _total: u64, _bytes: u64) {
         self.functions += 1;
     }
 
-    pub(super) fn finish(&mut self, _samples: &ImageSamples, _findings: Findings) {}
+    pub(super) fn finish(&mut self, _findings: Findings) {}
 }
