@@ -142,7 +142,11 @@ pub fn convert(
         policy,
         counts: &counts,
         functions: Vec::new(),
-        quality: Quality::of(samples, image, &sections),
+        quality: Quality {
+            weight: counts.weight,
+            not_loaded: counts.not_loaded,
+            ..Quality::of(samples, image, &sections)
+        },
         names: HashMap::new(),
     };
     let findings = dwarf::functions(&sections, &counts.touched(), |code, producer| {
@@ -162,28 +166,40 @@ struct Executed {
     branches: Vec<(u64, u64, u64)>,
     /// Those from inside the image by where they come from, then where they go to.
     sources: Vec<(u64, u64, u64)>,
+    /// All samples; with branch stacks, bytes executed.
+    weight: u64,
+    /// Those at offsets that are not loaded.
+    not_loaded: u64,
 }
 
 impl Executed {
     fn new(samples: &ImageSamples, image: &Image<'_>) -> Executed {
         let branch_stacks = !samples.ranges.is_empty() || !samples.branches.is_empty();
+        let (mut weight, mut not_loaded) = (0, 0);
         let mut addresses = Vec::new();
-        if !branch_stacks {
-            addresses.extend(
-                samples
-                    .addresses
-                    .iter()
-                    .filter_map(|(&at, &count)| Some((image.address(at)?, count))),
-            );
+        let mut ranges = Vec::new();
+        if branch_stacks {
+            for (&(first, last), &count) in &samples.ranges {
+                let bytes = last.saturating_sub(first).saturating_add(1);
+                let executed = count.saturating_mul(bytes);
+                add(&mut weight, executed);
+                match (image.address(first), image.address(last)) {
+                    (Some(first), Some(last)) if first <= last => {
+                        ranges.push((first..last.saturating_add(1), count));
+                    }
+                    _ => add(&mut not_loaded, executed),
+                }
+            }
+        } else {
+            for (&at, &count) in &samples.addresses {
+                add(&mut weight, count);
+                match image.address(at) {
+                    Some(at) => addresses.push((at, count)),
+                    None => add(&mut not_loaded, count),
+                }
+            }
             addresses.sort_unstable();
         }
-        let ranges = samples
-            .ranges
-            .iter()
-            .filter_map(|(&(first, last), &count)| {
-                let (first, last) = (image.address(first)?, image.address(last)?);
-                (first <= last).then(|| (first..last.saturating_add(1), count))
-            });
         let mut branches: Vec<(u64, u64, u64)> = samples
             .branches
             .iter()
@@ -206,9 +222,11 @@ impl Executed {
         Executed {
             branch_stacks,
             addresses,
-            ranges: disjoint(ranges),
+            ranges: disjoint(ranges.into_iter()),
             branches,
             sources,
+            weight,
+            not_loaded,
         }
     }
 
@@ -262,6 +280,10 @@ impl Executed {
         let rest = self.sources.get(first..).unwrap_or_default();
         &rest[..rest.partition_point(|(from, ..)| *from < code.end)]
     }
+}
+
+fn add(sum: &mut u64, weight: u64) {
+    *sum = sum.saturating_add(weight);
 }
 
 /// Cuts overlapping ranges so that each piece has one count.
@@ -336,7 +358,9 @@ struct Draft {
     copies: Vec<Copy>,
     /// Without branch stacks: where in `copies` the code at the entry belongs.
     first: Option<(usize, Location)>,
-    /// For the quality: bytes of code.
+    /// Samples, for the quality.
+    samples: u64,
+    /// Bytes of code, for the quality.
     bytes: u64,
 }
 
@@ -366,18 +390,16 @@ impl Conversion<'_, '_> {
             Flavour::Gcc => Producer::Llvm,
         };
         if self.policy.own_code_only && producer == other {
-            self.quality.foreign(weight);
+            add(&mut self.quality.foreign, weight);
             return;
         }
-        let Some(name) = self.name_of(code) else {
-            self.quality.without_lines(weight);
+        let declared = code.scopes[0].function.line != 0;
+        let Some(name) = self.name_of(code).filter(|_| declared) else {
+            add(&mut self.quality.without_declaration, weight);
             return;
         };
-        if code.scopes[0].function.line == 0 {
-            self.quality.without_lines(weight);
-            return;
-        }
         if weight <= self.policy.threshold && self.policy.threshold > 0 {
+            add(&mut self.quality.below_threshold, weight);
             return;
         }
         let mut copies = vec![Copy::default()];
@@ -393,10 +415,10 @@ impl Conversion<'_, '_> {
             let scope = &code.scopes[stretch.scope];
             let location = self.location(stretch.line, stretch.discriminator, scope);
             let (Some(place), Some(location)) = (place, location) else {
-                self.quality.without_lines(weight.sum);
+                add(&mut self.quality.without_line, weight.sum);
                 continue;
             };
-            self.quality.mapped(weight.sum);
+            add(&mut self.quality.mapped, weight.sum);
             let weight = self.copied(weight, stretch);
             let position = copies[place].body.entry(location).or_default();
             position.weight.join(weight);
@@ -413,6 +435,7 @@ impl Conversion<'_, '_> {
             entry: code.entry,
             first: self.first(code, &places),
             copies,
+            samples: weight,
             bytes: code
                 .ranges
                 .iter()
@@ -509,6 +532,7 @@ impl Conversion<'_, '_> {
 
     fn finish(mut self, findings: dwarf::Findings) -> Converted {
         let mut profile = SampleProfile::default();
+        let mut functions = Vec::new();
         let entries: HashMap<u64, Rc<str>> = self
             .functions
             .iter()
@@ -517,11 +541,13 @@ impl Conversion<'_, '_> {
         for draft in &self.functions {
             let mut samples = self.assemble(&draft.copies, 0, &entries);
             samples.head = self.head(draft);
-            self.quality.function(samples.total, draft.bytes);
+            functions.push((draft.samples, draft.bytes));
             let known = profile.functions.entry(draft.name.to_string()).or_default();
             merge::add_function(known, &samples, 1);
         }
-        self.quality.finish(findings);
+        self.quality.functions = profile.functions.len();
+        let density = (!self.counts.branch_stacks).then_some(functions);
+        self.quality.finish(findings, density);
         Converted {
             profile,
             quality: self.quality,

@@ -15,6 +15,7 @@
 //! declaration, so that code moving within a file keeps its profile.
 
 pub mod convert;
+pub mod debug_file;
 mod discriminator;
 mod dwarf;
 pub mod gcov;
