@@ -587,9 +587,13 @@ impl Conversion<'_, '_> {
                 }
             }
             let (count, total) = if self.counts.branch_stacks {
+                // As llvm-profgen: what was called there was executed there. It looks at the
+                // outermost function only.
                 let calls = match self.policy.flavour {
-                    Flavour::Llvm => targets.values().fold(0, |a: u64, b| a.saturating_add(*b)),
-                    Flavour::Gcc => 0,
+                    Flavour::Llvm if at == 0 => targets
+                        .values()
+                        .fold(0, |sum, calls| calls.saturating_add(sum)),
+                    _ => 0,
                 };
                 (position.weight.max.max(calls), position.weight.sum)
             } else {
