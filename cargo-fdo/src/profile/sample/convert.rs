@@ -24,7 +24,7 @@ use super::dwarf::{self, Code, Producer, Scope, Sections, Stretch, Touched};
 use super::image::{Image, ImageError};
 use super::quality::Quality;
 use super::recording::{ImageSamples, OUTSIDE};
-use super::{BodySample, FunctionSamples, Location, SampleProfile, discriminator, names};
+use super::{BodySample, FunctionSamples, Location, SampleProfile, discriminator, merge, names};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -58,6 +58,15 @@ pub enum Heads {
     Entry,
 }
 
+/// The count of a call target that a position has several calls of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Targets {
+    /// All calls.
+    Sum,
+    /// Those from the highest address, which is what `create_gcov` leaves over.
+    Last,
+}
+
 /// How a recording becomes a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
@@ -67,6 +76,8 @@ pub struct Policy {
     pub counts: Counts,
     /// Heads without branch stacks.
     pub heads: Heads,
+    /// Call targets, with branch stacks.
+    pub targets: Targets,
     /// Functions with no more samples than this (with branch stacks: executed bytes) are left
     /// out.
     pub threshold: u64,
@@ -85,8 +96,21 @@ impl Policy {
             flavour,
             counts: Counts::Sum,
             heads: Heads::Entry,
+            targets: Targets::Sum,
             threshold: 0,
             own_code_only: true,
+        }
+    }
+
+    /// The rules of autofdo's `create_gcov` with `--sample_threshold_frac=0`, to compare with.
+    pub fn of_create_gcov() -> Policy {
+        Policy {
+            flavour: Flavour::Gcc,
+            counts: Counts::Max,
+            heads: Heads::Zero,
+            targets: Targets::Last,
+            threshold: 10,
+            own_code_only: false,
         }
     }
 }
@@ -117,14 +141,18 @@ pub fn convert(
         image,
         policy,
         counts: &counts,
-        profile: SampleProfile::default(),
-        quality: Quality::of(samples, image, &sections),
+        functions: Vec::new(),
+        quality: Quality {
+            weight: counts.weight,
+            not_loaded: counts.not_loaded,
+            ..Quality::of(samples, image, &sections)
+        },
         names: HashMap::new(),
     };
     let findings = dwarf::functions(&sections, &counts.touched(), |code, producer| {
         conversion.function(&code, producer);
     });
-    conversion.finish(samples, findings)
+    Ok(conversion.finish(findings))
 }
 
 /// What was executed, by the linker's addresses.
@@ -136,25 +164,42 @@ struct Executed {
     ranges: Vec<(Range<u64>, u64)>,
     /// Branches by where they go to, then where they come from.
     branches: Vec<(u64, u64, u64)>,
+    /// Those from inside the image by where they come from, then where they go to.
+    sources: Vec<(u64, u64, u64)>,
+    /// All samples; with branch stacks, bytes executed.
+    weight: u64,
+    /// Those at offsets that are not loaded.
+    not_loaded: u64,
 }
 
 impl Executed {
     fn new(samples: &ImageSamples, image: &Image<'_>) -> Executed {
         let branch_stacks = !samples.ranges.is_empty() || !samples.branches.is_empty();
+        let (mut weight, mut not_loaded) = (0, 0);
         let mut addresses = Vec::new();
-        if !branch_stacks {
-            addresses.extend(
-                samples
-                    .addresses
-                    .iter()
-                    .filter_map(|(&at, &count)| Some((image.address(at)?, count))),
-            );
+        let mut ranges = Vec::new();
+        if branch_stacks {
+            for (&(first, last), &count) in &samples.ranges {
+                let bytes = last.saturating_sub(first).saturating_add(1);
+                let executed = count.saturating_mul(bytes);
+                add(&mut weight, executed);
+                match (image.address(first), image.address(last)) {
+                    (Some(first), Some(last)) if first <= last => {
+                        ranges.push((first..last.saturating_add(1), count));
+                    }
+                    _ => add(&mut not_loaded, executed),
+                }
+            }
+        } else {
+            for (&at, &count) in &samples.addresses {
+                add(&mut weight, count);
+                match image.address(at) {
+                    Some(at) => addresses.push((at, count)),
+                    None => add(&mut not_loaded, count),
+                }
+            }
             addresses.sort_unstable();
         }
-        let ranges = samples.ranges.iter().filter_map(|(&(first, last), &count)| {
-            let (first, last) = (image.address(first)?, image.address(last)?);
-            (first <= last).then(|| (first..last.saturating_add(1), count))
-        });
         let mut branches: Vec<(u64, u64, u64)> = samples
             .branches
             .iter()
@@ -168,11 +213,20 @@ impl Executed {
             })
             .collect();
         branches.sort_unstable();
+        let mut sources: Vec<_> = branches
+            .iter()
+            .filter(|(_, from, _)| *from != OUTSIDE)
+            .map(|&(to, from, count)| (from, to, count))
+            .collect();
+        sources.sort_unstable();
         Executed {
             branch_stacks,
             addresses,
-            ranges: disjoint(ranges),
+            ranges: disjoint(ranges.into_iter()),
             branches,
+            sources,
+            weight,
+            not_loaded,
         }
     }
 
@@ -182,8 +236,7 @@ impl Executed {
         ranges.extend(self.addresses.iter().map(|(at, _)| one(*at)));
         ranges.extend(self.ranges.iter().map(|(range, _)| range.clone()));
         ranges.extend(self.branches.iter().map(|(to, _, _)| one(*to)));
-        let sources = self.branches.iter().filter(|(_, from, _)| *from != OUTSIDE);
-        ranges.extend(sources.map(|(_, from, _)| one(*from)));
+        ranges.extend(self.sources.iter().map(|(from, _, _)| one(*from)));
         Touched::new(ranges)
     }
 
@@ -194,7 +247,9 @@ impl Executed {
             ..Weight::default()
         };
         if self.branch_stacks {
-            let first = self.ranges.partition_point(|(range, _)| range.end <= code.start);
+            let first = self
+                .ranges
+                .partition_point(|(range, _)| range.end <= code.start);
             let rest = self.ranges.get(first..).unwrap_or_default();
             for (range, count) in rest.iter().take_while(|(range, _)| range.start < code.end) {
                 let bytes = range.end.min(code.end) - range.start.max(code.start);
@@ -216,6 +271,19 @@ impl Executed {
         let rest = self.branches.get(first..).unwrap_or_default();
         &rest[..rest.partition_point(|(to, ..)| *to == entry)]
     }
+
+    /// Branches from a stretch of code.
+    fn out_of(&self, code: &Range<u64>) -> &[(u64, u64, u64)] {
+        let first = self
+            .sources
+            .partition_point(|(from, ..)| *from < code.start);
+        let rest = self.sources.get(first..).unwrap_or_default();
+        &rest[..rest.partition_point(|(from, ..)| *from < code.end)]
+    }
+}
+
+fn add(sum: &mut u64, weight: u64) {
+    *sum = sum.saturating_add(weight);
 }
 
 /// Cuts overlapping ranges so that each piece has one count.
@@ -276,18 +344,38 @@ struct Conversion<'c, 'd> {
     image: &'c Image<'d>,
     policy: &'c Policy,
     counts: &'c Executed,
-    profile: SampleProfile,
+    functions: Vec<Draft>,
     quality: Quality,
     /// Canonical names by the names that DWARF has.
     names: HashMap<Rc<str>, Rc<str>>,
 }
 
+/// A function whose call targets have no names yet: those may come with a later unit.
+struct Draft {
+    name: Rc<str>,
+    entry: u64,
+    /// The function, then the copies inlined in it.
+    copies: Vec<Copy>,
+    /// Without branch stacks: where in `copies` the code at the entry belongs.
+    first: Option<(usize, Location)>,
+    /// Samples, for the quality.
+    samples: u64,
+    /// Bytes of code, for the quality.
+    bytes: u64,
+}
+
 /// An inlined copy, by where it was inlined; the first one is the function.
 #[derive(Default)]
 struct Copy {
-    name: Rc<str>,
     copies: BTreeMap<(Location, Rc<str>), usize>,
-    body: BTreeMap<Location, (Weight, BTreeMap<String, u64>)>,
+    body: BTreeMap<Location, Position>,
+}
+
+#[derive(Default)]
+struct Position {
+    weight: Weight,
+    /// Calls, by the address that was called.
+    targets: BTreeMap<u64, u64>,
 }
 
 impl Conversion<'_, '_> {
@@ -302,66 +390,58 @@ impl Conversion<'_, '_> {
             Flavour::Gcc => Producer::Llvm,
         };
         if self.policy.own_code_only && producer == other {
-            self.quality.foreign(weight);
+            add(&mut self.quality.foreign, weight);
             return;
         }
-        let Some(name) = self.name_of(code) else {
-            self.quality.without_lines(weight);
+        let declared = code.scopes[0].function.line != 0;
+        let Some(name) = self.name_of(code).filter(|_| declared) else {
+            add(&mut self.quality.without_declaration, weight);
             return;
         };
-        if code.scopes[0].function.line == 0 {
-            self.quality.without_lines(weight);
-            return;
-        }
         if weight <= self.policy.threshold && self.policy.threshold > 0 {
+            add(&mut self.quality.below_threshold, weight);
             return;
         }
-        let mut copies = vec![Copy {
-            name: Rc::clone(&name),
-            ..Copy::default()
-        }];
+        let mut copies = vec![Copy::default()];
         // Where the samples of each scope go.
         let mut places: Vec<Option<usize>> = vec![Some(0)];
         for scope in code.scopes.iter().skip(1) {
             let place = self.place(scope, &code.scopes, &places, &mut copies);
             places.push(place);
         }
-        let mut head: u64 = 0;
         for stretch in &code.stretches {
             let weight = self.counts.weight(&stretch.code);
             let place = places.get(stretch.scope).copied().flatten();
             let scope = &code.scopes[stretch.scope];
             let location = self.location(stretch.line, stretch.discriminator, scope);
             let (Some(place), Some(location)) = (place, location) else {
-                self.quality.without_lines(weight.sum);
+                add(&mut self.quality.without_line, weight.sum);
                 continue;
             };
-            self.quality.mapped(weight.sum);
+            add(&mut self.quality.mapped, weight.sum);
             let weight = self.copied(weight, stretch);
-            let body = &mut copies[place].body.entry(location).or_default();
-            body.0.join(weight);
-            if self.counts.branch_stacks {
-                self.targets(&stretch.code, &mut body.1);
+            let position = copies[place].body.entry(location).or_default();
+            position.weight.join(weight);
+            for &(_, to, count) in self.counts.out_of(&stretch.code) {
+                let known = position.targets.entry(to).or_default();
+                *known = match self.policy.targets {
+                    Targets::Sum => known.saturating_add(count),
+                    Targets::Last => count,
+                };
             }
         }
-        let counts = if self.counts.branch_stacks {
-            head = self
-                .counts
-                .into(code.entry)
+        self.functions.push(Draft {
+            name,
+            entry: code.entry,
+            first: self.first(code, &places),
+            copies,
+            samples: weight,
+            bytes: code
+                .ranges
                 .iter()
-                .fold(head, |sum, (.., count)| sum.saturating_add(*count));
-            Counts::Max
-        } else {
-            self.policy.counts
-        };
-        let mut samples = self.assemble(&copies, 0, counts);
-        if !self.counts.branch_stacks && self.policy.heads == Heads::Entry {
-            head = self.entry_count(code, &places, &copies).max(1);
-        }
-        samples.head = head;
-        self.quality.function(&name, samples.total, code);
-        let known = self.profile.functions.entry(name.to_string()).or_default();
-        absorb(known, samples);
+                .map(|range| range.end - range.start)
+                .sum(),
+        });
     }
 
     /// The function's canonical name: DWARF's, or the symbol's where DWARF has only that of the
@@ -405,13 +485,10 @@ impl Conversion<'_, '_> {
         let place = *copies
             .get_mut(outer)?
             .copies
-            .entry((location, Rc::clone(&name)))
+            .entry((location, name))
             .or_insert(next);
         if place == next {
-            copies.push(Copy {
-                name,
-                ..Copy::default()
-            });
+            copies.push(Copy::default());
         }
         Some(place)
     }
@@ -443,87 +520,97 @@ impl Conversion<'_, '_> {
         weight
     }
 
-    /// Calls from a stretch of code.
-    fn targets(&self, code: &Range<u64>, targets: &mut BTreeMap<String, u64>) {
-        let _ = (code, targets);
+    /// The position of the code at the function's entry.
+    fn first(&self, code: &Code, places: &[Option<usize>]) -> Option<(usize, Location)> {
+        let mut stretches = code.stretches.iter();
+        let stretch = stretches.find(|stretch| stretch.code.contains(&code.entry))?;
+        let scope = code.scopes.get(stretch.scope)?;
+        let place = (*places.get(stretch.scope)?)?;
+        let location = self.location(stretch.line, stretch.discriminator, scope)?;
+        Some((place, location))
     }
 
-    fn assemble(&self, copies: &[Copy], at: usize, counts: Counts) -> FunctionSamples {
+    fn finish(mut self, findings: dwarf::Findings) -> Converted {
+        let mut profile = SampleProfile::default();
+        let mut functions = Vec::new();
+        let entries: HashMap<u64, Rc<str>> = self
+            .functions
+            .iter()
+            .map(|draft| (draft.entry, Rc::clone(&draft.name)))
+            .collect();
+        for draft in &self.functions {
+            let mut samples = self.assemble(&draft.copies, 0, &entries);
+            samples.head = self.head(draft);
+            functions.push((draft.samples, draft.bytes));
+            let known = profile.functions.entry(draft.name.to_string()).or_default();
+            merge::add_function(known, &samples, 1);
+        }
+        self.quality.functions = profile.functions.len();
+        let density = (!self.counts.branch_stacks).then_some(functions);
+        self.quality.finish(findings, density);
+        Converted {
+            profile,
+            quality: self.quality,
+        }
+    }
+
+    fn head(&self, draft: &Draft) -> u64 {
+        if self.counts.branch_stacks {
+            let branches = self.counts.into(draft.entry).iter();
+            return branches.fold(0, |sum, (.., count)| sum.saturating_add(*count));
+        }
+        let at_entry = || {
+            let (place, location) = draft.first?;
+            let position = draft.copies.get(place)?.body.get(&location)?;
+            Some(position.weight.count(self.policy.counts))
+        };
+        match self.policy.heads {
+            Heads::Zero => 0,
+            Heads::Entry => at_entry().unwrap_or(0).max(1),
+        }
+    }
+
+    fn assemble(
+        &self,
+        copies: &[Copy],
+        at: usize,
+        entries: &HashMap<u64, Rc<str>>,
+    ) -> FunctionSamples {
         let copy = &copies[at];
         let mut samples = FunctionSamples::default();
-        for (location, (weight, targets)) in &copy.body {
-            let count = weight.count(counts);
-            let total = if self.counts.branch_stacks {
-                weight.sum
+        for (location, position) in &copy.body {
+            let mut targets = BTreeMap::new();
+            for (to, &calls) in &position.targets {
+                if let Some(name) = entries.get(to) {
+                    let known: &mut u64 = targets.entry(name.to_string()).or_default();
+                    *known = known.saturating_add(calls);
+                }
+            }
+            let (count, total) = if self.counts.branch_stacks {
+                // As llvm-profgen: what was called there was executed there. It looks at the
+                // outermost function only.
+                let calls = match self.policy.flavour {
+                    Flavour::Llvm if at == 0 => targets
+                        .values()
+                        .fold(0, |sum, calls| calls.saturating_add(sum)),
+                    _ => 0,
+                };
+                (position.weight.max.max(calls), position.weight.sum)
             } else {
-                count
+                let count = position.weight.count(self.policy.counts);
+                (count, count)
             };
             samples.total = samples.total.saturating_add(total);
-            samples.body.insert(
-                *location,
-                BodySample {
-                    count,
-                    targets: targets.clone(),
-                },
-            );
+            samples
+                .body
+                .insert(*location, BodySample { count, targets });
         }
         for ((location, name), index) in &copy.copies {
-            let inlined = self.assemble(copies, *index, counts);
+            let inlined = self.assemble(copies, *index, entries);
             samples.total = samples.total.saturating_add(inlined.total);
-            samples
-                .call_sites
-                .entry(*location)
-                .or_default()
-                .insert(name.to_string(), inlined);
+            let there = samples.call_sites.entry(*location).or_default();
+            there.insert(name.to_string(), inlined);
         }
         samples
-    }
-
-    /// The count at the function's entry.
-    fn entry_count(&self, code: &Code, places: &[Option<usize>], copies: &[Copy]) -> u64 {
-        let stretch = code
-            .stretches
-            .iter()
-            .find(|stretch| stretch.code.end > code.entry);
-        let count = stretch.and_then(|stretch| {
-            let place = (*places.get(stretch.scope)?)?;
-            let scope = code.scopes.get(stretch.scope)?;
-            let location = self.location(stretch.line, stretch.discriminator, scope)?;
-            let (weight, _) = copies.get(place)?.body.get(&location)?;
-            Some(weight.count(self.policy.counts))
-        });
-        count.unwrap_or(0)
-    }
-
-    fn finish(
-        mut self,
-        samples: &ImageSamples,
-        findings: dwarf::Findings,
-    ) -> Result<Converted, ImageError> {
-        self.quality.finish(samples, findings);
-        Ok(Converted {
-            profile: self.profile,
-            quality: self.quality,
-        })
-    }
-}
-
-/// Adds up the samples of two functions of one name: clones, or local functions of two files.
-fn absorb(into: &mut FunctionSamples, from: FunctionSamples) {
-    into.total = into.total.saturating_add(from.total);
-    into.head = into.head.saturating_add(from.head);
-    for (location, body) in from.body {
-        let known = into.body.entry(location).or_default();
-        known.count = known.count.saturating_add(body.count);
-        for (name, count) in body.targets {
-            let known = known.targets.entry(name).or_default();
-            *known = known.saturating_add(count);
-        }
-    }
-    for (location, copies) in from.call_sites {
-        let known = into.call_sites.entry(location).or_default();
-        for (name, copy) in copies {
-            absorb(known.entry(name).or_default(), copy);
-        }
     }
 }

@@ -127,12 +127,8 @@ impl<'d> Image<'d> {
     /// If it is no linked ELF file, or its headers are damaged.
     pub fn read(data: &'d [u8]) -> Result<Image<'d>, ImageError> {
         match FileKind::parse(data) {
-            Ok(FileKind::Elf64) => {
-                read::<object::elf::FileHeader64<object::Endianness>>(data)
-            }
-            Ok(FileKind::Elf32) => {
-                read::<object::elf::FileHeader32<object::Endianness>>(data)
-            }
+            Ok(FileKind::Elf64) => read::<object::elf::FileHeader64<object::Endianness>>(data),
+            Ok(FileKind::Elf32) => read::<object::elf::FileHeader32<object::Endianness>>(data),
             _ => Err(ImageError::NotElf),
         }
     }
@@ -170,7 +166,8 @@ impl<'d> Image<'d> {
             })?;
             let at = segment.file.start + (address - segment.address);
             let end = at.saturating_add(len).min(segment.file.end);
-            self.data.get(usize::try_from(at).ok()?..usize::try_from(end).ok()?)
+            self.data
+                .get(usize::try_from(at).ok()?..usize::try_from(end).ok()?)
         };
         bytes().unwrap_or_default()
     }
@@ -179,7 +176,8 @@ impl<'d> Image<'d> {
     pub(super) fn symbol(&self, address: u64) -> Option<Cow<'d, str>> {
         let at = self.symbols.partition_point(|s| s.address <= address);
         let symbol = self.symbols.get(at.checked_sub(1)?)?;
-        (address - symbol.address < symbol.size.max(1)).then(|| String::from_utf8_lossy(symbol.name))
+        (address - symbol.address < symbol.size.max(1))
+            .then(|| String::from_utf8_lossy(symbol.name))
     }
 
     /// The function symbol that begins at an address.
@@ -255,9 +253,11 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
             little_endian: file.is_little_endian(),
         },
         build_id: file.build_id().ok().flatten().map(<[u8]>::to_vec),
-        debug_link: file.gnu_debuglink().ok().flatten().map(|(name, crc)| {
-            (String::from_utf8_lossy(name).into_owned(), crc)
-        }),
+        debug_link: file
+            .gnu_debuglink()
+            .ok()
+            .flatten()
+            .map(|(name, crc)| (String::from_utf8_lossy(name).into_owned(), crc)),
         segments: segments.into_iter().map(|(_, segment)| segment).collect(),
         symbols: symbols(&file),
         debug: data,

@@ -19,6 +19,7 @@ pub mod applied;
 mod branches;
 pub mod consumed;
 pub mod convert;
+pub mod debug_file;
 mod discriminator;
 mod dwarf;
 pub mod finished;

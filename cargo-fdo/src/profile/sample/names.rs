@@ -10,9 +10,10 @@
 //! | GCC | everything from the first `.` on | |
 //!
 //! LLVM: `FunctionSamples::getCanonicalFnName` in `llvm/include/llvm/ProfileData/SampleProf.h`.
-//! GCC: `get_original_name` in `gcc/auto-profile.cc`.
+//! GCC: `get_original_name` in `gcc/auto-profile.cc`; see [`gcov::gcc_name`].
 
 use super::convert::Flavour;
+use super::gcov;
 
 /// Suffixes of clones and parts, with what may follow them.
 const SUFFIXES: [(&str, Tail); 9] = [
@@ -37,12 +38,9 @@ enum Tail {
 pub fn canonical(symbol: &str, flavour: Flavour) -> String {
     match flavour {
         Flavour::Llvm => without_suffixes(symbol).to_owned(),
-        Flavour::Gcc => {
-            // Names of assembler may begin with a dot.
-            let end = symbol.get(1..).and_then(|rest| rest.find('.'));
-            let name = end.map_or(symbol, |end| &symbol[..end + 1]);
-            base_object(name)
-        }
+        // A name of assembler that begins with a dot would be cut to nothing.
+        Flavour::Gcc if symbol.starts_with('.') => symbol.to_owned(),
+        Flavour::Gcc => gcov::gcc_name(symbol).into_owned(),
     }
 }
 
@@ -61,15 +59,6 @@ fn without_suffixes(mut symbol: &str) -> &str {
         symbol = shorter;
     }
     symbol
-}
-
-/// GCC emits one function for the unified constructor or destructor (`C4`, `D4`) and its base
-/// object variant (`C2`, `D2`), and looks for the latter (GCC's bug 64346).
-fn base_object(name: &str) -> String {
-    if !name.starts_with("_Z") {
-        return name.to_owned();
-    }
-    name.replace("D4Ev", "D2Ev").replace("C4Ev", "C2Ev")
 }
 
 #[cfg(test)]
@@ -107,6 +96,9 @@ mod tests {
         assert_eq!(canonical(&format!("{v0}.llvm.77"), Flavour::Llvm), v0);
         let legacy = "_ZN58_$LT$alloc..string..String$u20$as$u20$core..fmt..Debug$GT$3fmt17h0123456789abcdefE";
         assert_eq!(canonical(legacy, Flavour::Llvm), legacy);
-        assert_eq!(canonical(&format!("{legacy}.llvm.77"), Flavour::Llvm), legacy);
+        assert_eq!(
+            canonical(&format!("{legacy}.llvm.77"), Flavour::Llvm),
+            legacy
+        );
     }
 }

@@ -88,17 +88,17 @@ struct Tree<'t, 'a> {
 }
 
 impl<'a> Tree<'_, 'a> {
-    fn subprogram(
-        &mut self,
-        attributes: &[Attribute<Reader<'a>>],
-    ) -> Result<Option<Place>, Error> {
+    fn subprogram(&mut self, attributes: &[Attribute<Reader<'a>>]) -> Result<Option<Place>, Error> {
         let mut ranges = ranges::of(self.units.dwarf, self.unit, attributes)?;
         if !ranges.iter().any(|range| self.touched.overlaps(range)) {
             return Ok(None);
         }
         // GCC and clang list the part that calls enter first.
         let entry = ranges.first().map_or(0, |range| range.start);
-        let entry = match attributes.iter().find(|a| a.name() == gimli::DW_AT_entry_pc) {
+        let entry = match attributes
+            .iter()
+            .find(|a| a.name() == gimli::DW_AT_entry_pc)
+        {
             Some(at) => self
                 .units
                 .dwarf
@@ -125,11 +125,7 @@ impl<'a> Tree<'_, 'a> {
     }
 
     /// An inlined copy inside of `outer`.
-    fn copy(
-        &mut self,
-        outer: Place,
-        attributes: &[Attribute<Reader<'a>>],
-    ) -> Result<Place, Error> {
+    fn copy(&mut self, outer: Place, attributes: &[Attribute<Reader<'a>>]) -> Result<Place, Error> {
         let ranges = ranges::of(self.units.dwarf, self.unit, attributes)?;
         if ranges.is_empty() || outer.depth >= MAX_DEPTH {
             return Ok(outer);

@@ -128,7 +128,9 @@ impl Touched {
     }
 
     pub(super) fn overlaps(&self, range: &Range<u64>) -> bool {
-        let at = self.ranges.partition_point(|known| known.end <= range.start);
+        let at = self
+            .ranges
+            .partition_point(|known| known.end <= range.start);
         range.start < range.end
             && self
                 .ranges
@@ -194,7 +196,10 @@ mod tests {
             ("GNU C17 12.2.0 -mtune=generic -O2 -g", Producer::Gcc),
             ("GNU AS 2.40", Producer::Unknown),
             ("Debian clang version 22.1.8", Producer::Llvm),
-            ("clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))", Producer::Llvm),
+            (
+                "clang LLVM (rustc version 1.95.0 (59807616e 2026-04-14))",
+                Producer::Llvm,
+            ),
             ("", Producer::Unknown),
         ] {
             assert_eq!(Producer::of(text.as_bytes()), producer, "{text}");
