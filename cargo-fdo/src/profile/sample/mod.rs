@@ -18,6 +18,7 @@ mod branches;
 mod images;
 mod maps;
 pub mod perf_data;
+pub mod perf_script;
 mod processes;
 pub mod read;
 pub mod recording;
