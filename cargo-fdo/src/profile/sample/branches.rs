@@ -116,17 +116,19 @@ mod tests {
     fn a_repeated_newest_entry_is_left_out_unless_it_is_a_short_loop() {
         assert_eq!(stack(&[(0x5000, 0x10), (0x5000, 0x10)]).len(), 1);
         assert_eq!(stack(&[(0x10, 0x5000), (0x10, 0x5000)]).len(), 1);
-        assert_eq!(
-            stack(&[(0x50, 0x10), (0x50, 0x10)])[1],
-            (0x50, 0x10, 0x50)
-        );
+        assert_eq!(stack(&[(0x50, 0x10), (0x50, 0x10)])[1], (0x50, 0x10, 0x50));
     }
 
     #[test]
     fn the_kernel_is_outside() {
         let kernel = 0xffff_ffff_8100_0000;
         assert_eq!(
-            stack(&[(0x50, kernel), (kernel, kernel), (kernel, 0x40), (0x30, 0x20)]),
+            stack(&[
+                (0x50, kernel),
+                (kernel, kernel),
+                (kernel, 0x40),
+                (0x30, 0x20)
+            ]),
             [(0x50, 0, 0), (0, 0x40, 0), (0x30, 0x20, 0)]
         );
     }

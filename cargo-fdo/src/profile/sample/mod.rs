@@ -34,6 +34,7 @@ mod maps;
 pub mod merge;
 pub mod names;
 pub mod perf_data;
+pub mod perf_script;
 mod processes;
 pub mod quality;
 pub mod read;

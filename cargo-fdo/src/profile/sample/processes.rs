@@ -160,6 +160,13 @@ impl Processes {
         }
     }
 
+    /// Whether a mapping changes what is known about any address of a process.
+    pub(super) fn contradicts(&self, pid: u32, mapping: &Mapping) -> bool {
+        let process = self.by_pid.get(&pid).and_then(|&slot| self.slots.get(slot));
+        let last = process.and_then(|process| process.generations.last());
+        last.is_some_and(|last| last.maps.contradicts(mapping))
+    }
+
     /// Applies a change; those of one process come in order of time.
     pub(super) fn change(&mut self, pid: u32, time: u64, change: Change) {
         match change {

@@ -1,7 +1,7 @@
 //! Reads a recording of any kind that is known.
 
 use super::recording::Recording;
-use super::perf_data;
+use super::{perf_data, perf_script};
 use std::io::{self, Read};
 
 /// What of a recording is wanted. The default is all of it.
@@ -69,7 +69,10 @@ impl InputKind {
             (b"\x81rforpl\xff", InputKind::RawProfile),
             (b"\x81Rforpl\xff", InputKind::RawProfile),
             // ULEB128 of "SPROF42" and the form's number.
-            (b"\x84\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53", InputKind::LlvmSample),
+            (
+                b"\x84\xe4\xd0\xb1\xf4\xc9\x94\xa8\x53",
+                InputKind::LlvmSample,
+            ),
             (b"adcg", InputKind::Gcov),
             (b"gcda", InputKind::Gcov),
             (b"\x7fELF", InputKind::Elf),
@@ -154,27 +157,44 @@ pub enum ReadError {
     },
     /// A text in which no line is a sample as `perf script` prints it.
     #[error(
-        "no sample in {lines} lines of text (line {first} is not understood); print them with \
-         `perf script -F pid,ip,brstack --show-mmap-events --show-task-events` (without `brstack` \
-         if there are none)"
+        "no sample of `perf script` in {lines} lines of text (line {first} is the first that is not \
+         understood); {ADVICE}"
     )]
     NoSampleInText {
         /// Lines of the text.
         lines: u64,
-        /// The first one that says nothing.
+        /// The first one that was not understood, or 1.
         first: u64,
     },
-    /// Samples that can't be told where in which file they are.
-    #[error(
-        "{samples} samples in the text, and nothing says where programs were mapped; print them \
-         with `perf script -F pid,ip,brstack --show-mmap-events --show-task-events` (without \
-         `brstack` if there are none)"
-    )]
+    /// Samples of which nothing says where in which file they are.
+    #[error("{samples} samples in the text, but not what was mapped where; {ADVICE}")]
     NoMappingInText {
         /// How many samples.
         samples: u64,
     },
+    /// Samples printed as call chains, whose addresses can be either of two things.
+    #[error(
+        "{samples} samples in the text are call chains, where versions of perf print addresses or \
+         offsets and don't say which; add `-G`, or {ADVICE}"
+    )]
+    CallChainsInText {
+        /// How many samples.
+        samples: u64,
+    },
+    /// Samples without a process, and processes that had different files at one address.
+    #[error(
+        "line {line} maps a file to where another process has a different one, and samples don't \
+         say their process; {ADVICE}"
+    )]
+    NoProcessInText {
+        /// Line of the second mapping.
+        line: u64,
+    },
 }
+
+/// How `perf script` has to be called.
+const ADVICE: &str = "print with `perf script -G -F pid,ip,brstack --show-mmap-events \
+                      --show-task-events` (without `brstack` if there are no branch stacks)";
 
 /// Reads a recording to its end, whatever its kind.
 ///
@@ -196,6 +216,7 @@ pub fn read(mut input: impl Read, selection: &Selection<'_>) -> Result<Recording
     match InputKind::of(&start) {
         _ if start.is_empty() => Err(ReadError::Empty),
         InputKind::PerfData => perf_data::read(whole, selection),
+        InputKind::Text => perf_script::read(whole, selection),
         other => Err(ReadError::NotARecording(other)),
     }
 }

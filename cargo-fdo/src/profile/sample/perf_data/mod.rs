@@ -25,8 +25,6 @@ mod features;
 mod inflate;
 mod records;
 mod source;
-#[cfg(test)]
-mod tests;
 mod window;
 
 use super::read::{ReadError, Selection};
@@ -132,7 +130,9 @@ fn read_file<R: Read>(
 
     let mut records = Records::new(selection);
     // An attribute is followed by the place of its identifiers.
-    let own = usize::try_from(attr_size).ok().and_then(|n| n.checked_sub(16));
+    let own = usize::try_from(attr_size)
+        .ok()
+        .and_then(|n| n.checked_sub(16));
     let (Some(own), Some(attrs_bytes)) = (own.filter(|&n| n >= 64), attrs.of(&start)) else {
         return Err(corrupt("descriptions of events don't fit", 16));
     };

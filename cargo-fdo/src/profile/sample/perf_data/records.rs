@@ -146,7 +146,9 @@ impl<'s> Records<'s> {
     pub(super) fn read(&mut self, bytes: &[u8], offset: u64) -> Result<usize, ReadError> {
         let mut at = 0;
         while self.payload == 0
-            && let Some(header) = bytes.get(at..).and_then(|rest| rest.first_chunk::<HEADER>())
+            && let Some(header) = bytes
+                .get(at..)
+                .and_then(|rest| rest.first_chunk::<HEADER>())
         {
             let [a, b, c, d, misc @ .., _, _] = *header;
             let kind = u32::from_le_bytes([a, b, c, d]);
@@ -328,7 +330,9 @@ impl<'s> Records<'s> {
         } else {
             if misc & misc::MMAP_BUILD_ID != 0 {
                 let id = body.get(36..56)?;
-                build_id = id.get(..usize::from(*body.get(32)?)).filter(|id| !id.is_empty());
+                build_id = id
+                    .get(..usize::from(*body.get(32)?))
+                    .filter(|id| !id.is_empty());
             }
             // 0 where the writer of the record did not know it.
             const EXEC: u32 = 4;
