@@ -19,6 +19,7 @@ pub mod gcov;
 pub(crate) mod generate;
 pub mod llvm_text;
 pub mod merge;
+pub mod overlap;
 pub mod recording;
 
 use std::collections::BTreeMap;
