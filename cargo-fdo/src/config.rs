@@ -60,10 +60,10 @@ mod schema;
 mod section;
 mod select;
 mod shell;
+pub mod sizes;
 mod source;
 pub mod starter;
 mod template;
-pub mod sizes;
 mod value;
 mod workload;
 

@@ -16,7 +16,9 @@ struct Service(Child);
 impl Service {
     /// Busy until it is killed.
     fn start() -> Service {
-        let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        let child = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .spawn();
         Service(child.expect("sh runs"))
     }
 }
@@ -38,7 +40,8 @@ fn wait_for(what: &str, condition: impl Fn() -> bool) {
 
 /// The process that a process started under this name, at whatever depth.
 fn descendant(parent: u32, name: &str) -> Option<u32> {
-    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    let children =
+        std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
     children.split_whitespace().find_map(|child| {
         let pid: u32 = child.parse().ok()?;
         let is = |found: String| found.trim() == name;
@@ -103,7 +106,10 @@ fn a_running_process_until_its_time_is_over_its_load_ends_or_ctrl_c() {
     let output = child.wait_with_output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{words}");
-    assert!(words.contains("Samples") && !words.contains("cut short"), "{words}");
+    assert!(
+        words.contains("Samples") && !words.contains("cut short"),
+        "{words}"
+    );
 }
 
 #[test]
@@ -112,10 +118,20 @@ fn a_perf_that_is_killed_leaves_what_it_had_and_an_error() {
     let t = Sandbox::project();
     let out = t.path("cut.data");
     // Large enough that perf writes before it ends.
-    let args = ["record", "-o", "cut.data", "--", "sh", "-c", "while :; do :; done"];
+    let args = [
+        "record",
+        "-o",
+        "cut.data",
+        "--",
+        "sh",
+        "-c",
+        "while :; do :; done",
+    ];
     let child = start(&t, &args, &out);
     let load = descendant(child.id(), "sh");
-    wait_for("records", || out.metadata().is_ok_and(|it| it.len() > 200_000));
+    wait_for("records", || {
+        out.metadata().is_ok_and(|it| it.len() > 200_000)
+    });
     signal(
         descendant(child.id(), "perf").expect("it records"),
         rustix::process::Signal::KILL,
@@ -127,7 +143,10 @@ fn a_perf_that_is_killed_leaves_what_it_had_and_an_error() {
     }
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(5), "{words}");
-    assert!(words.contains("perf was killed while it recorded"), "{words}");
+    assert!(
+        words.contains("perf was killed while it recorded"),
+        "{words}"
+    );
     assert!(words.contains("cargo fdo import"), "{words}");
 }
 
@@ -137,7 +156,10 @@ fn a_program_that_only_waits_is_no_training() {
     let t = Sandbox::project();
     let _ = t
         .cargo_fdo(["record", "--frequency", "1", "--", "sleep", "0.05"])
-        .fails_saying(5, &["holds no samples", "A program that waits is not sampled"]);
+        .fails_saying(
+            5,
+            &["holds no samples", "A program that waits is not sampled"],
+        );
 }
 
 #[test]

@@ -49,7 +49,8 @@ fn the_remedy_for_permission_is_one_that_can_be_typed() {
     let run = t.cargo_fdo(TRAIN).fails_with(3);
     let words = run.stderr();
     assert!(
-        words.contains("--cap-add PERFMON") || words.contains("sysctl kernel.perf_event_paranoid=2"),
+        words.contains("--cap-add PERFMON")
+            || words.contains("sysctl kernel.perf_event_paranoid=2"),
         "{words}"
     );
 }
@@ -108,9 +109,10 @@ fn no_perf_and_a_wrapper_without_its_perf() {
     std::os::unix::fs::symlink("/bin/true", bin.join("true")).unwrap();
     let t = t.env("PATH", &bin);
     let record = ["record", "--", "true"];
-    let _ = t
-        .cargo_fdo(record)
-        .fails_saying(3, &["perf is not installed", "linux-perf", "linux-tools-generic"]);
+    let _ = t.cargo_fdo(record).fails_saying(
+        3,
+        &["perf is not installed", "linux-perf", "linux-tools-generic"],
+    );
     let wrapper = bin.join("perf");
     fs::write(
         &wrapper,
@@ -120,7 +122,10 @@ fn no_perf_and_a_wrapper_without_its_perf() {
     fs::set_permissions(&wrapper, PermissionsExt::from_mode(0o755)).unwrap();
     let _ = t.cargo_fdo(record).fails_saying(
         3,
-        &["is a wrapper that finds no perf for the running kernel", "linux-tools-"],
+        &[
+            "is a wrapper that finds no perf for the running kernel",
+            "linux-tools-",
+        ],
     );
 }
 
@@ -129,10 +134,22 @@ fn wrong_words_are_refused_before_anything_runs() {
     let t = Sandbox::project();
     for (args, words) in [
         (&["record"][..], "there is nothing to record"),
-        (&["record", "--pid", "999999999"], "there is no process 999999999"),
-        (&["record", "--duration", "soon", "--", "true"], "`--duration` is not a time: `soon`"),
-        (&["record", "--max-size", "4", "--", "true"], "`--max-size` is not a size: `4`"),
-        (&["record", "--", "no-such-program"], "`no-such-program` is no program"),
+        (
+            &["record", "--pid", "999999999"],
+            "there is no process 999999999",
+        ),
+        (
+            &["record", "--duration", "soon", "--", "true"],
+            "`--duration` is not a time: `soon`",
+        ),
+        (
+            &["record", "--max-size", "4", "--", "true"],
+            "`--max-size` is not a size: `4`",
+        ),
+        (
+            &["record", "--", "no-such-program"],
+            "`no-such-program` is no program",
+        ),
         (&["import", "-w", "x,file"], "`x,file` is not `N,FILE`"),
     ] {
         let _ = t.cargo_fdo(args).fails_saying(2, &[words]);

@@ -8,7 +8,15 @@ use std::os::unix::fs::PermissionsExt as _;
 const ROUNDS: &str = "200000000";
 
 fn train(t: &Sandbox) -> Run {
-    t.cargo_fdo(["train", "--method", "sample", "--keep-raw", "--", "{bin:app}", ROUNDS])
+    t.cargo_fdo([
+        "train",
+        "--method",
+        "sample",
+        "--keep-raw",
+        "--",
+        "{bin:app}",
+        ROUNDS,
+    ])
 }
 
 /// Builds the program to be recorded, and records it by hand.
@@ -26,16 +34,24 @@ fn recorded(t: &Sandbox) -> String {
 #[test]
 fn train_and_build_with_gccs_c() {
     require!("perf", "gcc");
-    let t = Sandbox::mixed().env("CC", "gcc").env("RUSTC_BOOTSTRAP", "1");
+    let t = Sandbox::mixed()
+        .env("CC", "gcc")
+        .env("RUSTC_BOOTSTRAP", "1");
     let run = train(&t).succeeds();
     run.stderr_has("Sampling")
         .stderr_has("becomes profile")
         .stderr_has("Converted app");
     assert!(t.campaign("gcc.sample.txt").is_file());
     let gcc = fs::read_to_string(t.campaign("gcc.sample.txt")).unwrap();
-    assert!(gcc.contains("c_work:") && !gcc.contains("rust_work"), "{gcc}");
+    assert!(
+        gcc.contains("c_work:") && !gcc.contains("rust_work"),
+        "{gcc}"
+    );
     let rust = fs::read_to_string(t.campaign("rust.sample.txt")).unwrap();
-    assert!(rust.contains("rust_work") && !rust.contains("c_work:"), "{rust}");
+    assert!(
+        rust.contains("rust_work") && !rust.contains("c_work:"),
+        "{rust}"
+    );
 
     let status = t.cargo_fdo(["status"]).succeeds();
     status.stdout_has("(sample)").stdout_has("at known lines");
@@ -91,7 +107,11 @@ fn profiles_of_others_are_merged_by_weight() {
     let merged = fs::read_to_string(t.campaign("merged.sample.txt")).unwrap();
     assert_eq!(merged, "c_work:51:8\n 1: 17\n 2: 34\n");
     for (name, bytes, words) in [
-        ("x.profraw", &b"\x81rforpl\xff rest"[..], "a profile of counters"),
+        (
+            "x.profraw",
+            &b"\x81rforpl\xff rest"[..],
+            "a profile of counters",
+        ),
         ("x.data", b"PERFILE2 cut", "can't be read"),
         ("x.bin", b"\x00\x01\x02", "can't be read"),
     ] {
@@ -107,16 +127,18 @@ fn a_program_that_was_not_recorded_is_named() {
     let script = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
     let _ = t
         .cargo_fdo(["train", "--method", "sample", "--", "sh", "-c", script])
-        .fails_saying(5, &["no sample is in a program of this build", "{bin:NAME}"]);
+        .fails_saying(
+            5,
+            &["no sample is in a program of this build", "{bin:NAME}"],
+        );
 }
 
 #[test]
 fn a_converter_that_does_not_work_here_is_refused_with_what_it_did() {
     require!("perf", "gcc");
-    let t = Sandbox::mixed().env("CC", "gcc").file(
-        "fdo.toml",
-        "[sample]\nconverter = \"create_gcov\"\n",
-    );
+    let t = Sandbox::mixed()
+        .env("CC", "gcc")
+        .file("fdo.toml", "[sample]\nconverter = \"create_gcov\"\n");
     let bin = t.root().join("bin");
     fs::create_dir(&bin).unwrap();
     let tool = bin.join("create_gcov");

@@ -132,8 +132,7 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
         owners: census::all_owners(&state, &session.workspace),
         partition: units::partition(&state, None, &session.workspace),
     };
-    let campaign =
-        sampled::publish(session, &toolbox, material, &recorded, &|| perf(session))?;
+    let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| perf(session))?;
     report::training(&session.ui, &campaign.manifest);
     Ok(())
 }
@@ -166,8 +165,7 @@ fn read(path: &Path, session: &Session) -> Result<Option<Profiles>> {
         return Ok(Some(profiles));
     }
     if llvm_text::recognises(&start) {
-        profiles.llvm =
-            llvm_text::read(&whole()?).map_err(|error| unreadable(Box::new(error)))?;
+        profiles.llvm = llvm_text::read(&whole()?).map_err(|error| unreadable(Box::new(error)))?;
         return Ok(Some(profiles));
     }
     let kind = match InputKind::of(&start) {
@@ -196,7 +194,13 @@ fn binary(path: &Path, session: &Session) -> Result<crate::profile::sample::Samp
         .settings
         .profdata
         .clone()
-        .or_else(|| places.versions("llvm-profdata").into_iter().next().map(|it| it.1))
+        .or_else(|| {
+            places
+                .versions("llvm-profdata")
+                .into_iter()
+                .next()
+                .map(|it| it.1)
+        })
         .unwrap_or_else(|| "llvm-profdata".into());
     let said = Invocation::new(program)
         .args(["merge", "--sample", "--text", "-o", "-"])

@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod env;
 pub mod import;
 pub mod init;
+pub mod profile;
 pub mod record;
 mod sampled;
 mod session;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
+        Command::Profile(args) => profile::run(&args, toolchain.as_deref()),
         Command::Clean(args) => clean::run(&args, toolchain),
     }
 }

@@ -145,7 +145,10 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     }
     // perf says that all is well when it is not; the file says what there is.
     let recording = reading::recording(&out)?;
-    ui.status("Recorded", format_args!("for {}", seconds(attended.duration)));
+    ui.status(
+        "Recorded",
+        format_args!("for {}", seconds(attended.duration)),
+    );
     report::recording(&ui, &recording, &[]);
     reading::check_samples(&recording, &out)?;
     ui.data(out.display());

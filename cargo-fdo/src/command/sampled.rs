@@ -9,7 +9,7 @@ use crate::profile::sample::recording::Recording;
 use crate::profile::sample::{SampleProfile, gcov, llvm_text, slice};
 use crate::profile::slice::content_hash;
 use crate::report;
-use crate::stage::convert::{self, Profiles};
+use crate::stage::convert::{self, Expected, Profiles};
 use crate::stage::images::{self, Made};
 use crate::stage::reading;
 use crate::store::campaign::{
@@ -88,7 +88,8 @@ pub(super) fn publish(
     recorder: Recorder<'_>,
 ) -> Result<Campaign> {
     let files = material.recordings.len() + material.profiles.len();
-    let (mut profiles, facts) = convert(session, toolbox, &material.recordings, recorded, recorder)?;
+    let (mut profiles, facts) =
+        convert(session, toolbox, &material.recordings, recorded, recorder)?;
     merge(session, &mut profiles, &material.profiles)?;
     let c_names: BTreeSet<String> = recorded.owners.keys().cloned().collect();
     let (rust, c) = slice::split(profiles.llvm.clone(), &c_names);
@@ -200,6 +201,13 @@ fn convert(
     }
     let config = &session.config.sample;
     let external = external(session, toolbox, recorder)?;
+    let expected = Expected {
+        min_mapped: config.min_mapped,
+        rust: toolbox
+            .samples
+            .as_ref()
+            .is_some_and(|samples| samples.rust.reads().is_some()),
+    };
     let (mut mapped, mut all) = (0.0, 0.0);
     for sum in sums.into_iter().filter(|sum| sum.samples > 0) {
         facts.event.clone_from(&sum.event.name);
@@ -212,7 +220,7 @@ fn convert(
         let picks = images::pick(sum, &recorded.made, config.min_share)?;
         report::recording(&session.ui, &shown, &picks.rows);
         for picked in &picks.picked {
-            let (found, outcome) = convert::run(picked, config.min_mapped)?;
+            let (found, outcome) = convert::run(picked, expected)?;
             report::converted(&session.ui, &outcome);
             mapped += outcome.mapped * outcome.samples as f64;
             all += outcome.samples as f64;
@@ -253,14 +261,8 @@ fn external(
     });
     fs::create_dir(&session.layout.tmp())?;
     let scratch = scratch(session)?;
-    let proved = sample_converter::prove(
-        converter,
-        None,
-        &compile,
-        &perf,
-        &sampling,
-        scratch.path(),
-    )?;
+    let proved =
+        sample_converter::prove(converter, None, &compile, &perf, &sampling, scratch.path())?;
     Ok(Some(proved))
 }
 
@@ -313,7 +315,8 @@ fn merge(session: &Session, into: &mut Profiles, others: &[(Profiles, u64)]) -> 
     let scratch = scratch(session)?;
     let mut files = Vec::new();
     let own = std::mem::take(&mut into.gcc);
-    let gcc = std::iter::once((&own, 1)).chain(others.iter().map(|(it, weight)| (&it.gcc, *weight)));
+    let gcc =
+        std::iter::once((&own, 1)).chain(others.iter().map(|(it, weight)| (&it.gcc, *weight)));
     for (at, (profile, weight)) in gcc.enumerate() {
         if profile.functions.is_empty() {
             continue;
@@ -321,7 +324,10 @@ fn merge(session: &Session, into: &mut Profiles, others: &[(Profiles, u64)]) -> 
         let path = scratch.path().join(format!("{at}.afdo"));
         let file = gcov::GcovProfile::new(gcov::Version::V2, profile.clone());
         fs::write_quick(&path, &gcov::write(&file).bytes)?;
-        files.extend(std::iter::repeat_n(path, usize::try_from(weight).unwrap_or(1)));
+        files.extend(std::iter::repeat_n(
+            path,
+            usize::try_from(weight).unwrap_or(1),
+        ));
     }
     for (other, weight) in others {
         let llvm = Profiles {

@@ -122,9 +122,8 @@ pub fn advise(facts: &Facts) -> Advice {
                     "a program whose timing decides what it does (timeouts, adaptive code)".into(),
                 );
                 if !facts.counters_c && facts.gcc {
-                    otherwise.push(
-                        "a program that spends its time in C or C++ compiled by gcc".into(),
-                    );
+                    otherwise
+                        .push("a program that spends its time in C or C++ compiled by gcc".into());
                 }
             }
         }
@@ -145,7 +144,9 @@ pub fn advise(facts: &Facts) -> Advice {
 /// Finds out what [`advise`] wants to know.
 pub fn facts(report: &Report, rustc: &Path, places: &Places) -> Facts {
     let alive = |canary: &Option<crate::tool::canary::Canary>| {
-        canary.as_ref().is_some_and(crate::tool::canary::Canary::alive)
+        canary
+            .as_ref()
+            .is_some_and(crate::tool::canary::Canary::alive)
     };
     let variable = std::env::var_os(crate::tool::perf::VARIABLE).map(PathBuf::from);
     let sampling = tempfile::tempdir()
@@ -153,11 +154,12 @@ pub fn facts(report: &Report, rustc: &Path, places: &Places) -> Facts {
         .and_then(|scratch| {
             let perf = Perf::locate(None, variable.as_deref(), places)
                 .map_err(|error| error.to_string())?;
-            probe::find(&perf, &Wanted::default(), places, scratch.path(), None)
-                .map_err(|error| match error.hint() {
+            probe::find(&perf, &Wanted::default(), places, scratch.path(), None).map_err(|error| {
+                match error.hint() {
                     Some(hint) => format!("{error} ({hint})"),
                     None => error.to_string(),
-                })
+                }
+            })
         });
     Facts {
         counters_rust: alive(&report.rust),
@@ -248,14 +250,23 @@ mod tests {
         let advice = advise(&facts());
         assert_eq!(advice.method, Some("instrument"));
         let text = text(&advice);
-        for part in ["a third to two thirds", "`--method sample` is the better one", "RUSTC_BOOTSTRAP"] {
+        for part in [
+            "a third to two thirds",
+            "`--method sample` is the better one",
+            "RUSTC_BOOTSTRAP",
+        ] {
             assert!(text.contains(part), "{text}");
         }
         let stacks = Facts {
             sampling: Ok(sampling(Quality::BranchStacks)),
             ..facts()
         };
-        assert!(advise(&stacks).reasons.iter().any(|it| it.contains("nearly the same")));
+        assert!(
+            advise(&stacks)
+                .reasons
+                .iter()
+                .any(|it| it.contains("nearly the same"))
+        );
     }
 
     #[test]

@@ -56,7 +56,9 @@ mod tests {
 
     #[test]
     fn other_and_damaged_files_are_none() {
-        assert!(!is_linked(b"#!/bin/sh\necho hello"[..START].try_into().unwrap()));
+        assert!(!is_linked(
+            b"#!/bin/sh\necho hello"[..START].try_into().unwrap()
+        ));
         assert_eq!(read(Cursor::new(b"#!/bin/sh\n")), None);
         let path = std::env::current_exe().unwrap();
         let mut bytes = std::fs::read(path).unwrap();

@@ -8,6 +8,7 @@
 //! `llvm-profdata show --detailed-summary` prints is the same.
 
 use super::instr_text::{InstrProfile, Record};
+use super::sample::SampleProfile;
 use std::collections::BTreeMap;
 
 /// LLVM's default cutoff for hot code, in millionths of the total count
@@ -74,6 +75,16 @@ impl Summary {
             *summary.frequencies.entry(count).or_default() += 1;
         }
         summary
+    }
+
+    /// Summarises the counts of a sample profile: those of all positions, inlined ones included
+    /// (`SampleProfileSummaryBuilder`).
+    pub fn of_samples(profile: &SampleProfile) -> Summary {
+        let mut counts = Vec::new();
+        for samples in profile.functions.values() {
+            samples.visit(&mut |copy| counts.extend(copy.body.values().map(|body| body.count)));
+        }
+        Summary::of_counts(profile.functions.len() as u64, counts)
     }
 
     /// Where `millionths` of the total is reached; above a million it is all counts.

@@ -12,6 +12,9 @@ const LISTED: usize = 8;
 /// Share of dropped samples from which it is said aloud.
 const MUCH_LOST: f64 = 0.02;
 
+/// How many times as long a recording should be for it to be said aloud.
+const LONGER: f64 = 1.5;
+
 /// Samples, loss, and the files that they are in; `rows` say what becomes of them, if anything
 /// was decided.
 pub fn recording(ui: &Ui, recording: &Recording, rows: &[Row]) {
@@ -102,4 +105,15 @@ pub fn converted(ui: &Ui, outcome: &Outcome) {
             count(outcome.functions)
         ),
     );
+    if let Some(density) = outcome.density
+        && density.factor() > LONGER
+    {
+        ui.warn(format_args!(
+            "{} samples a kilobyte of {}'s hot code are few: {:.0} times as long a recording would \
+             give a better profile",
+            count(density.0),
+            name.display(),
+            density.factor().ceil()
+        ));
+    }
 }

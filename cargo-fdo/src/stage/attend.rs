@@ -65,9 +65,7 @@ pub fn run(call: &Invocation, times: Times) -> Result<Attended, ToolError> {
         command.process_group(0);
     }
     let start = Instant::now();
-    let mut child = command
-        .spawn()
-        .map_err(|source| call.start_error(source))?;
+    let mut child = command.spawn().map_err(|source| call.start_error(source))?;
     let (status, end) =
         wait(&mut child, start, times, &signals).map_err(|source| call.start_error(source))?;
     Ok(Attended {
@@ -192,7 +190,11 @@ mod tests {
             enough: Some(Duration::from_millis(500)),
             deadline: None,
         };
-        let done = run(&sh("trap 'exit 3' INT; while :; do sleep 0.01; done"), times).unwrap();
+        let done = run(
+            &sh("trap 'exit 3' INT; while :; do sleep 0.01; done"),
+            times,
+        )
+        .unwrap();
         assert_eq!((done.status.code(), done.end), (Some(3), End::Time));
         let times = Times {
             enough: Some(Duration::from_secs(60)),

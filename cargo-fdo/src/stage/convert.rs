@@ -1,12 +1,12 @@
 //! From the samples of a build's files to profiles, for each kind of compiler.
 
-use super::debug_file;
 use super::images::Picked;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
 use crate::profile::sample::convert::{self, Flavour, Policy};
 use crate::profile::sample::image::{Image, ImageError};
-use crate::profile::sample::{SampleProfile, merge};
+use crate::profile::sample::quality::{Cause, Density, Quality};
+use crate::profile::sample::{SampleProfile, debug_file, merge};
 use memmap2::Mmap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ pub enum ConvertError {
     },
     /// Most of the samples are where nothing is known of the source.
     #[error(
-        "only {:.1} % of the samples in `{}` are in functions with line information ({cause}); \
-         `min-mapped` is {:.0} %",
+        "only {:.1} % of the samples in `{}` are at known source lines, and `min-mapped` is {:.0} %",
         mapped * 100.0, path.display(), limit * 100.0
     )]
     LittleMapped {
@@ -36,32 +35,11 @@ pub enum ConvertError {
         /// What it must be.
         limit: f64,
         /// Why, probably.
-        cause: Cause,
+        cause: Option<Cause>,
     },
     /// Files could not be handled.
     #[error(transparent)]
     Fs(#[from] FsError),
-}
-
-/// Why little of a recording could be mapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
-    /// The file has no debug information.
-    NoLines,
-    /// It has some, but not where the samples are.
-    OtherLines,
-    /// Samples are where the file has no code: it is another build.
-    OtherBuild,
-}
-
-impl std::fmt::Display for Cause {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Cause::NoLines => "it has no line tables",
-            Cause::OtherLines => "its line tables do not cover the code that ran",
-            Cause::OtherBuild => "it is probably another build than the recorded one",
-        })
-    }
 }
 
 impl Diagnose for ConvertError {
@@ -76,25 +54,10 @@ impl Diagnose for ConvertError {
     fn hint(&self) -> Option<String> {
         match self {
             ConvertError::LittleMapped {
-                cause: Cause::NoLines,
-                ..
-            } => Some(
-                "`cargo fdo train --method sample --build-only` builds it with line tables; a \
-                 stripped program needs its debug file beside it, under the name in its \
-                 `.gnu_debuglink`, or in /usr/lib/debug/.build-id"
-                    .into(),
-            ),
-            ConvertError::LittleMapped {
-                cause: Cause::OtherLines,
-                ..
-            } => Some(
-                "is the time spent in libraries that were compiled without line tables (a \
-                 prebuilt C library, assembler)? `min-mapped` in the table [sample] of fdo.toml \
-                 sets the limit"
-                    .into(),
-            ),
+                cause: Some(cause), ..
+            } => Some(format!("the probable cause: {cause}")),
             ConvertError::LittleMapped { .. } => {
-                Some("record this build, or name the recorded program with `--binary`".into())
+                Some("`min-mapped` in the table [sample] of fdo.toml sets the limit".into())
             }
             ConvertError::Image { .. } => None,
             ConvertError::Fs(error) => error.hint(),
@@ -111,8 +74,21 @@ pub struct Outcome {
     pub samples: u64,
     /// Functions in the profiles.
     pub functions: u64,
-    /// Share of the samples that are in positions of a profile, 0 to 1.
+    /// Share of the samples that are in positions of a profile, 0 to 1, of what compilers of this
+    /// build can use.
     pub mapped: f64,
+    /// Samples a kilobyte of the code that matters; `None` with branch stacks.
+    pub density: Option<Density>,
+}
+
+/// What is expected of a conversion.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    /// The least share of the samples that must be at known lines.
+    pub min_mapped: f64,
+    /// Whether rustc reads samples here. If not, its line tables lack what a profile needs, and
+    /// Rust is left out of the share.
+    pub rust: bool,
 }
 
 /// Profiles by who reads them.
@@ -138,50 +114,44 @@ impl Profiles {
 /// # Errors
 ///
 /// [`ConvertError`]
-pub fn run(picked: &Picked, min_mapped: f64) -> Result<(Profiles, Outcome), ConvertError> {
+pub fn run(picked: &Picked, expected: Expected) -> Result<(Profiles, Outcome), ConvertError> {
     let fail = |source| ConvertError::Image {
         path: picked.file.clone(),
         source,
     };
     let data = map(&picked.file)?;
     let image = Image::read(&data).map_err(fail)?;
-    let debug = debug_file(&picked.file, &image);
+    let debug = debug_file::candidates(&picked.file, &image, &[])
+        .iter()
+        .filter_map(|path| map(path).ok())
+        .find(|debug| debug_file::belongs(&image, debug));
     let image = match &debug {
         Some(debug) => image.with_debug(debug).map_err(fail)?,
         None => image,
     };
-    let of = |flavour| convert::convert(&picked.samples, &image, &Policy::of(flavour)).map_err(fail);
+    let of =
+        |flavour| convert::convert(&picked.samples, &image, &Policy::of(flavour)).map_err(fail);
     let (llvm, gcc) = (of(Flavour::Llvm)?, of(Flavour::Gcc)?);
-
-    // With branch stacks the weights are executed bytes, so shares are of their own sum.
-    let mapped = llvm.quality.mapped.saturating_add(gcc.quality.mapped);
-    let unmapped = llvm
-        .quality
-        .without_lines
-        .saturating_add(gcc.quality.without_lines);
-    let nowhere = match picked.samples.ranges.is_empty() {
-        true => picked
-            .samples
-            .samples
-            .saturating_sub(mapped.saturating_add(unmapped)),
-        false => 0,
+    let mapped = mapped(&llvm.quality, &gcc.quality, expected.rust);
+    if mapped < expected.min_mapped || mapped == 0.0 {
+        return Err(ConvertError::LittleMapped {
+            path: picked.file.clone(),
+            mapped,
+            limit: expected.min_mapped,
+            cause: cause(&llvm.quality, &gcc.quality),
+        });
+    }
+    let main = match llvm.quality.mapped >= gcc.quality.mapped {
+        true => &llvm.quality,
+        false => &gcc.quality,
     };
-    let all = mapped.saturating_add(unmapped).saturating_add(nowhere);
-    let share = mapped as f64 / all.max(1) as f64;
     let outcome = Outcome {
         file: picked.file.clone(),
         samples: picked.samples.samples,
         functions: (llvm.profile.functions.len() + gcc.profile.functions.len()) as u64,
-        mapped: share,
+        mapped,
+        density: main.density,
     };
-    if share < min_mapped || mapped == 0 {
-        return Err(ConvertError::LittleMapped {
-            path: picked.file.clone(),
-            mapped: share,
-            limit: min_mapped,
-            cause: cause(picked, &image, &debug),
-        });
-    }
     let profiles = Profiles {
         llvm: llvm.profile,
         gcc: gcc.profile,
@@ -189,40 +159,28 @@ pub fn run(picked: &Picked, min_mapped: f64) -> Result<(Profiles, Outcome), Conv
     Ok((profiles, outcome))
 }
 
-fn cause(picked: &Picked, image: &Image<'_>, debug: &Option<Mmap>) -> Cause {
-    let outside = picked
-        .samples
-        .addresses
-        .iter()
-        .filter(|(offset, _)| image.address(**offset).is_none())
-        .fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
-    let has_lines = debug.is_some()
-        || File::open(&picked.file)
-            .ok()
-            .and_then(crate::profile::linked_file::read)
-            .is_some_and(|file| file.has_lines);
-    if outside > picked.samples.samples / 2 {
-        Cause::OtherBuild
-    } else if !has_lines {
-        Cause::NoLines
-    } else {
-        Cause::OtherLines
-    }
+/// What both conversions mapped together, of all that could be of use.
+fn mapped(llvm: &Quality, gcc: &Quality, rust: bool) -> f64 {
+    let mapped = [
+        llvm.mapped,
+        llvm.below_threshold,
+        gcc.mapped,
+        gcc.below_threshold,
+    ]
+    .iter()
+    .fold(0, |sum: u64, part| sum.saturating_add(*part));
+    let of_no_use = if rust { 0 } else { llvm.without_declaration };
+    let all = llvm.weight.saturating_sub(of_no_use);
+    (mapped as f64 / all.max(1) as f64).min(1.0)
 }
 
-/// Debug information of the same build in a file apart.
-fn debug_file(program: &Path, image: &Image<'_>) -> Option<Mmap> {
-    let link = image.debug_link.as_ref().map(|(name, _)| name.as_str());
-    let id = image.build_id.as_deref();
-    debug_file::candidates(program, id, link)
-        .iter()
-        .find_map(|path| {
-            let data = map(path).ok()?;
-            let other = Image::read(&data).ok()?;
-            // Without ids on both sides the name must do.
-            (other.build_id == image.build_id).then_some(())?;
-            Some(data)
-        })
+/// The cause, of the conversion that is to blame: for each of them, the other one's code is
+/// foreign.
+fn cause(llvm: &Quality, gcc: &Quality) -> Option<Cause> {
+    match llvm.cause() {
+        None | Some(Cause::OtherCompiler) => gcc.cause(),
+        cause => cause,
+    }
 }
 
 /// Maps a file, so that only what is looked at takes memory.

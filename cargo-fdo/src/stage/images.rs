@@ -27,7 +27,9 @@ pub enum ImagesError {
         most: String,
     },
     /// All that are have too few.
-    #[error("the programs of this build have {share:.1} % of the samples, less than `min-share`; most are in `{most}`")]
+    #[error(
+        "the programs of this build have {share:.1} % of the samples, less than `min-share`; most are in `{most}`"
+    )]
     TooFew {
         /// In percent.
         share: f64,
@@ -119,11 +121,7 @@ pub struct Picks {
 /// # Errors
 ///
 /// [`ImagesError`]: there is nothing to convert.
-pub fn pick(
-    recording: Recording,
-    made: &[Made],
-    min_share: f64,
-) -> Result<Picks, ImagesError> {
+pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks, ImagesError> {
     let mut images = recording.images;
     images.sort_by_key(|image| std::cmp::Reverse(image.samples));
     let all: u64 = images
@@ -199,7 +197,10 @@ fn find<'a>(image: &ImageSamples, made: &'a [Made]) -> Found<'a> {
     let path = Path::new(OsStr::from_bytes(&image.path));
     // What the kernel adds to the path of a file that was replaced while it ran.
     let replaced = image.path.ends_with(b" (deleted)");
-    let path = match path.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
+    let path = match path
+        .to_str()
+        .and_then(|path| path.strip_suffix(" (deleted)"))
+    {
         Some(path) => Path::new(path),
         None => path,
     };
@@ -219,7 +220,11 @@ fn display(path: &[u8]) -> String {
 fn hex(id: Option<&[u8]>) -> String {
     match id {
         None => "none".to_owned(),
-        Some(id) => id.iter().take(6).map(|byte| format!("{byte:02x}")).collect(),
+        Some(id) => id
+            .iter()
+            .take(6)
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
     }
 }
 
@@ -291,7 +296,10 @@ mod tests {
         ] {
             let error = picked(vec![recorded], &[made("/t/app", Some(1))]).unwrap_err();
             let words = error.to_string();
-            assert!(words.contains("built again since") && words.contains("010101010101"), "{words}");
+            assert!(
+                words.contains("built again since") && words.contains("010101010101"),
+                "{words}"
+            );
         }
     }
 

@@ -16,7 +16,6 @@ pub mod build;
 pub mod census;
 pub mod collect;
 pub mod convert;
-pub mod debug_file;
 pub mod images;
 pub mod instrument;
 pub mod merge;

@@ -2,8 +2,8 @@
 
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
-use crate::profile::sample::recording::Recording;
 use crate::profile::sample::read::{self, Selection};
+use crate::profile::sample::recording::Recording;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -174,10 +174,7 @@ pub fn run(
         } else {
             String::new()
         };
-        ui.status(
-            "Recording",
-            format_args!("workload `{}`{which}", job.name),
-        );
+        ui.status("Recording", format_args!("workload `{}`{which}", job.name));
         let file = dir.join(format!("{round}.perf.data"));
         recorded.duration += match &job.kind {
             JobKind::Cargo {
@@ -190,7 +187,14 @@ pub fn run(
             JobKind::Commands(workload) => {
                 let ready = workload::prepare(workload, place)?;
                 workload::check_program(workload, &ready.call)?;
-                one(recorder, &job.name, &ready.call, workload.timeout, &file, ui)?
+                one(
+                    recorder,
+                    &job.name,
+                    &ready.call,
+                    workload.timeout,
+                    &file,
+                    ui,
+                )?
             }
         };
         recorded.files.push(file);

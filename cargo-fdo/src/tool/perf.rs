@@ -298,7 +298,10 @@ mod tests {
         );
         let reason = attempt(&perf, &places).unwrap_err();
         assert!(is_wrapper(&reason), "{reason}");
-        script(&perf, "echo 'error while loading shared libraries' >&2; exit 127");
+        script(
+            &perf,
+            "echo 'error while loading shared libraries' >&2; exit 127",
+        );
         let reason = attempt(&perf, &places).unwrap_err();
         assert!(!is_wrapper(&reason), "{reason}");
 
@@ -353,6 +356,9 @@ mod tests {
         );
         let whom = Whom::Processes(vec![7, 12]);
         let call = perf.attach(&sampling, &Limits::default(), Path::new("o"), &whom, None);
-        assert!(call.to_string().ends_with("--buildid-mmap -p '7,12'"), "{call}");
+        assert!(
+            call.to_string().ends_with("--buildid-mmap -p '7,12'"),
+            "{call}"
+        );
     }
 }

@@ -83,7 +83,9 @@ const SINGS: &str = "fdo_canary";
 #[derive(Debug, thiserror::Error)]
 pub enum ConverterError {
     /// It did not convert the canary, or not right.
-    #[error("`{program}` does not convert a recording of this machine: {reason}\n  command: {command}")]
+    #[error(
+        "`{program}` does not convert a recording of this machine: {reason}\n  command: {command}"
+    )]
     Canary {
         /// The converter.
         program: String,
@@ -261,7 +263,9 @@ pub fn prove(
         Err((reason, command)) => return Err(fail(reason, command)),
     };
     let samples = profile.functions.get(SINGS).map_or(0, |function| {
-        function.total.max(function.body.values().map(|body| body.count).sum())
+        function
+            .total
+            .max(function.body.values().map(|body| body.count).sum())
     });
     if samples == 0 {
         return Err(fail(

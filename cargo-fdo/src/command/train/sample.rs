@@ -121,11 +121,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
 pub(in super::super) fn perf(session: &Session) -> Result<(Perf, Sampling)> {
     let places = Places::of_process();
     let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
-    let perf = Perf::locate(
-        session.config.perf.as_deref(),
-        variable.as_deref(),
-        &places,
-    )?;
+    let perf = Perf::locate(session.config.perf.as_deref(), variable.as_deref(), &places)?;
     let sampling = probe::find(
         &perf,
         &session.config.sample.wanted,

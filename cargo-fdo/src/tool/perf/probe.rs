@@ -6,8 +6,8 @@
 //! Only what is in its file counts: perf replaces `cycles` by `cpu-clock` without a word where
 //! there is no such counter, and ends well.
 
-use super::{Limits, Perf, Whom};
 use super::refusal::{Barrier, Cause, Refused, cause};
+use super::{Limits, Perf, Whom};
 use crate::fs::{self, FsError};
 use crate::profile::sample::read::{self, Selection};
 use crate::tool::Invocation;
@@ -76,7 +76,14 @@ impl Sampling {
             words.extend(["-j".to_owned(), "any,u".to_owned()]);
         }
         // Without it perf copies binaries into ~/.debug, which is not ours to fill.
-        words.push(if self.build_ids { "--buildid-mmap" } else { "-N" }.to_owned());
+        words.push(
+            if self.build_ids {
+                "--buildid-mmap"
+            } else {
+                "-N"
+            }
+            .to_owned(),
+        );
         words
     }
 }
@@ -87,11 +94,9 @@ impl fmt::Display for Sampling {
             Pace::Frequency(hertz) => {
                 write!(f, "{}, `{}` at {hertz} Hz", self.quality, self.event)
             }
-            Pace::Period(events) => write!(
-                f,
-                "{}, one in {events} of `{}`",
-                self.quality, self.event
-            ),
+            Pace::Period(events) => {
+                write!(f, "{}, one in {events} of `{}`", self.quality, self.event)
+            }
         }
     }
 }
@@ -303,10 +308,8 @@ fn gist(words: &str) -> String {
 fn trial(perf: &Perf, way: &Sampling, scratch: &Path) -> Result<Seen, String> {
     let out = scratch.join("trial.data");
     let _ = std::fs::remove_file(&out);
-    let load = Invocation::new("sh").args([
-        "-c",
-        "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done",
-    ]);
+    let load =
+        Invocation::new("sh").args(["-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"]);
     let call = perf.record(way, &Limits::default(), &out, &load);
     let said = call.probe().map_err(|error| error.to_string())?;
     if !said.status.success() {
@@ -320,13 +323,19 @@ fn trial(perf: &Perf, way: &Sampling, scratch: &Path) -> Result<Seen, String> {
         });
     }
     let file = std::fs::File::open(&out).map_err(|_| {
-        format!("`{}` said that all was well, and wrote nothing", perf.program.display())
+        format!(
+            "`{}` said that all was well, and wrote nothing",
+            perf.program.display()
+        )
     })?;
     let recording = read::read(file, &Selection::default())
         .map_err(|error| format!("what it recorded can't be read: {error}"))?;
     Ok(Seen {
         samples: recording.samples - recording.kernel_samples,
-        branch_stacks: recording.images.iter().any(|image| !image.branches.is_empty()),
+        branch_stacks: recording
+            .images
+            .iter()
+            .any(|image| !image.branches.is_empty()),
         clock: is_clock(&recording.event.name),
     })
 }
@@ -350,7 +359,11 @@ pub fn try_to_attach(
         Ok(said) => said.stderr,
         Err(error) => error.to_string(),
     };
-    Err(refused(&words, "these processes".to_owned(), &Barrier::here))
+    Err(refused(
+        &words,
+        "these processes".to_owned(),
+        &Barrier::here,
+    ))
 }
 
 /// What the findings depend on.
@@ -493,13 +506,19 @@ mod tests {
             ..Wanted::default()
         };
         let way = chosen(&without, Cpu::Intel, &machine).unwrap();
-        assert_eq!((way.event.as_str(), way.quality), ("cycles:u", Quality::Hardware));
+        assert_eq!(
+            (way.event.as_str(), way.quality),
+            ("cycles:u", Quality::Hardware)
+        );
     }
 
     #[test]
     fn cycles_that_are_the_clock_in_truth_are_called_the_clock() {
         let way = chosen(&Wanted::default(), Cpu::Amd, &guest).unwrap();
-        assert_eq!((way.event.as_str(), way.quality), ("cpu-clock:u", Quality::Clock));
+        assert_eq!(
+            (way.event.as_str(), way.quality),
+            ("cpu-clock:u", Quality::Clock)
+        );
         assert_eq!(way.pace, Pace::Frequency(CLOCK_HERTZ));
     }
 
@@ -510,13 +529,19 @@ mod tests {
             ..Wanted::default()
         };
         let error = chosen(&wanted, Cpu::Amd, &guest).unwrap_err().to_string();
-        assert!(error.starts_with("this machine can't record branch stacks: cycles:u"), "{error}");
+        assert!(
+            error.starts_with("this machine can't record branch stacks: cycles:u"),
+            "{error}"
+        );
         let wanted = Wanted {
             event: Some("cycles:u".into()),
             ..Wanted::default()
         };
         let error = chosen(&wanted, Cpu::Amd, &guest).unwrap_err().to_string();
-        assert!(error.contains("`cycles:u`") && error.contains("the clock instead"), "{error}");
+        assert!(
+            error.contains("`cycles:u`") && error.contains("the clock instead"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -553,13 +578,19 @@ mod tests {
             ..Wanted::default()
         };
         let all = ways(&wanted, Cpu::Other, Some(7000));
-        assert!(all.iter().all(|way| way.pace == Pace::Frequency(7000)), "{all:?}");
+        assert!(
+            all.iter().all(|way| way.pace == Pace::Frequency(7000)),
+            "{all:?}"
+        );
     }
 
     #[test]
     fn processors_are_known_by_cpuinfo() {
         let amd = "vendor_id\t: AuthenticAMD\nmodel name\t: AMD EPYC\n";
-        assert_eq!((Cpu::of(amd), model(amd)), (Cpu::Amd, "AMD EPYC".to_owned()));
+        assert_eq!(
+            (Cpu::of(amd), model(amd)),
+            (Cpu::Amd, "AMD EPYC".to_owned())
+        );
         assert_eq!(Cpu::of("CPU part\t: 0xd4f\n"), Cpu::Other);
     }
 }

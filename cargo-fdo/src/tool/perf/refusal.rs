@@ -99,9 +99,7 @@ impl Diagnose for Refused {
                  samples at all; `--method instrument` does without"
                     .into()
             }
-            Refused::Other { .. } => {
-                "`--method instrument` does without perf".into()
-            }
+            Refused::Other { .. } => "`--method instrument` does without perf".into(),
         })
     }
 }
@@ -196,7 +194,10 @@ mod tests {
         ] {
             assert_eq!(cause(words), Cause::Hardware, "{words}");
         }
-        assert_eq!(cause("failed to mmap with 12 (Cannot allocate memory)"), Cause::Other);
+        assert_eq!(
+            cause("failed to mmap with 12 (Cannot allocate memory)"),
+            Cause::Other
+        );
     }
 
     #[test]
