@@ -8,7 +8,6 @@ fn canary(failure: Option<Failure>) -> Canary {
         passed: vec![Step::Instrument, Step::Link],
         failure,
         verify: true,
-        samples: Vec::new(),
         milliseconds: 1,
     }
 }
@@ -38,6 +37,7 @@ fn report(rust: Option<Canary>) -> Report {
         mixed: None,
         c_compiler: None,
         profdata: None,
+        samples: Vec::new(),
         milliseconds: 5,
     }
 }
