@@ -15,6 +15,7 @@ pub struct Selection<'a> {
 }
 
 impl Selection<'_> {
+    #[inline]
     pub(super) fn wants_pid(&self, pid: u32) -> bool {
         self.pids.is_empty() || self.pids.contains(&pid)
     }
@@ -93,8 +94,10 @@ impl InputKind {
     fn name(self) -> &'static str {
         match self {
             InputKind::PerfData => "a perf recording",
-            InputKind::PerfDataBigEndian => "a perf recording of a big-endian machine",
-            InputKind::PerfDataV1 => "a perf recording in the form of before 2010",
+            InputKind::PerfDataBigEndian => {
+                "one of a big-endian machine; print it there with `perf script`"
+            }
+            InputKind::PerfDataV1 => "one of before 2010",
             InputKind::RawProfile => "a raw profile of an instrumented program",
             InputKind::IndexedProfile => "a merged profile of instrumented programs",
             InputKind::LlvmSample => "a sampled profile that was converted already",
@@ -123,7 +126,7 @@ pub enum ReadError {
     #[error("recording is empty")]
     Empty,
     /// Not a recording.
-    #[error("is no perf recording but {}", .0.name())]
+    #[error("is no perf recording that can be read, but {}", .0.name())]
     NotARecording(InputKind),
     /// The recording ends before anything was recorded.
     #[error("recording ends inside {what}, at byte {at}; nothing was recorded before")]

@@ -8,6 +8,8 @@ use zstd_safe::{DCtx, InBuffer, OutBuffer};
 
 /// Decompressed bytes at a time.
 const STEP: usize = 128 << 10;
+/// Records are shorter than this.
+const RECORD: usize = 64 << 10;
 
 /// The stream, and the beginning of the record that its last piece ended in.
 pub(super) struct Inflate {
@@ -21,7 +23,7 @@ impl Inflate {
     pub(super) fn new() -> Option<Inflate> {
         Some(Inflate {
             stream: DCtx::try_create()?,
-            out: Vec::new(),
+            out: vec![0; RECORD + STEP],
             filled: 0,
         })
     }
@@ -40,18 +42,18 @@ impl Inflate {
     ) -> Result<(), E> {
         let mut input = InBuffer::around(compressed);
         loop {
-            // What `records` leaves is less than a record, so this stays small.
-            self.out.resize(self.filled + STEP, 0);
-            let mut output = OutBuffer::around(&mut self.out[self.filled..]);
+            // What `records` left is less than a record.
+            let kept = self.filled.min(RECORD);
+            let mut output = OutBuffer::around(&mut self.out[kept..]);
             let step = self.stream.decompress_stream(&mut output, &mut input);
             step.map_err(|code| zstd(zstd_safe::get_error_name(code)))?;
-            let written = output.pos();
-            self.filled += written;
-            let used = records(&self.out[..self.filled])?.min(self.filled);
+            self.filled = kept + output.pos();
+            let full = self.filled == self.out.len();
+            let used = records(&self.out[..self.filled])?;
             self.out.copy_within(used..self.filled, 0);
             self.filled -= used;
             // All input is read and nothing more of it waits in the stream.
-            if written < STEP && input.pos() >= compressed.len() {
+            if !full && input.pos() >= compressed.len() {
                 return Ok(());
             }
         }

@@ -25,7 +25,11 @@ mod features;
 mod inflate;
 mod records;
 mod source;
+#[cfg(test)]
+mod tests;
 mod window;
+#[cfg(test)]
+pub(super) mod writer;
 
 use super::read::{ReadError, Selection};
 use super::recording::Recording;
@@ -129,11 +133,13 @@ fn read_file<R: Read>(
     }
 
     let mut records = Records::new(selection);
-    // An attribute is followed by the place of its identifiers.
-    let own = usize::try_from(attr_size)
-        .ok()
-        .and_then(|n| n.checked_sub(16));
-    let (Some(own), Some(attrs_bytes)) = (own.filter(|&n| n >= 64), attrs.of(&start)) else {
+    // An attribute is followed by the place of its identifiers. Kernels refuse one that is larger
+    // than a page (`perf_copy_attr`).
+    let own = attr_size
+        .checked_sub(16)
+        .filter(|own| (64..=4096).contains(own));
+    let own = own.and_then(|own| usize::try_from(own).ok());
+    let (Some(own), Some(attrs_bytes)) = (own, attrs.of(&start)) else {
         return Err(corrupt("descriptions of events don't fit", 16));
     };
     for attr in attrs_bytes.chunks_exact(own + 16) {

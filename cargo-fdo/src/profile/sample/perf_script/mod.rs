@@ -13,6 +13,8 @@
 //! Addresses in call chains are not used: perf 5.12 and later print offsets there, others addresses.
 
 mod line;
+#[cfg(test)]
+mod tests;
 
 use super::branches::{Branch, edges};
 use super::maps::Mapping;
