@@ -4,7 +4,7 @@
 //! perf.data ──> perf_data ──┐
 //! perf script ─> perf_script ┴─> recording (addresses, branches, ranges of each image)
 //!                                   │
-//!      ELF, DWARF ──> image, lines ─┴─> convert ──> SampleProfile ──> merge, overlap
+//!      ELF, DWARF ──> image, dwarf ─┴─> convert ──> SampleProfile ──> merge, overlap
 //!                                                     │        │
 //!                                                llvm_text    gcov (GCC's AutoFDO file)
 //! ```
@@ -14,6 +14,7 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+mod branches;
 pub mod convert;
 pub mod debug_file;
 mod discriminator;
@@ -22,10 +23,16 @@ pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
 pub mod image;
+mod images;
 pub mod llvm_text;
+mod maps;
 pub mod merge;
 pub mod names;
+pub mod perf_data;
+pub mod perf_script;
+mod processes;
 pub mod quality;
+pub mod read;
 pub mod recording;
 
 use std::collections::BTreeMap;
