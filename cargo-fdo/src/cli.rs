@@ -1,6 +1,9 @@
 //! The command line as clap sees it. No decisions: `settings` makes them.
 
+pub mod profile;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use profile::ProfileArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -24,7 +27,7 @@ impl Cli {
     /// `--color`, for the one message that is printed when the run is over.
     pub fn color(&self) -> Option<String> {
         let cargo = match &self.command {
-            Command::Doctor(_) | Command::Init(_) => return None,
+            Command::Doctor(_) | Command::Init(_) | Command::Profile(_) => return None,
             Command::Train(args) => &args.cargo,
             Command::Build(args) => &args.cargo,
             Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo,
@@ -57,6 +60,8 @@ pub enum Command {
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised
     Env(EnvArgs),
+    /// Merge, show, compare and convert profile files of any kind
+    Profile(ProfileArgs),
     /// Remove the builds and profiles of cargo fdo, and nothing else
     Clean(CleanArgs),
 }

@@ -5,6 +5,7 @@ pub mod clean;
 pub mod doctor;
 pub mod env;
 pub mod init;
+pub mod profile;
 mod session;
 pub mod status;
 pub mod train;
@@ -30,6 +31,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
+        Command::Profile(args) => profile::run(&args, toolchain.as_deref()),
         Command::Clean(args) => clean::run(&args, toolchain),
     }
 }

@@ -8,6 +8,7 @@
 //! `llvm-profdata show --detailed-summary` prints is the same.
 
 use super::instr_text::{InstrProfile, Record};
+use super::sample::{FunctionSamples, SampleProfile};
 use std::collections::BTreeMap;
 
 /// LLVM's default cutoff for hot code, in millionths of the total count
@@ -58,6 +59,27 @@ impl Summary {
             for &count in &record.counters {
                 *summary.frequencies.entry(count).or_default() += 1;
             }
+        }
+        summary
+    }
+
+    /// Summarises the counts of a sample profile: those of all positions, inlined ones included
+    /// (`SampleProfileSummaryBuilder`).
+    pub fn of_samples(profile: &SampleProfile) -> Summary {
+        fn add(summary: &mut Summary, samples: &FunctionSamples) {
+            for body in samples.body.values() {
+                summary.blocks += 1;
+                summary.total += u128::from(body.count);
+                *summary.frequencies.entry(body.count).or_default() += 1;
+            }
+            for copy in samples.call_sites.values().flat_map(BTreeMap::values) {
+                add(summary, copy);
+            }
+        }
+        let mut summary = Summary::default();
+        for samples in profile.functions.values() {
+            summary.functions += 1;
+            add(&mut summary, samples);
         }
         summary
     }

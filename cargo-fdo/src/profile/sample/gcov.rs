@@ -127,6 +127,22 @@ impl GcovProfile {
             timestamps: BTreeMap::new(),
         }
     }
+
+    /// Adds another file's samples, each count times `weight`. Of timestamps the earlier one and
+    /// of source files the first one stay.
+    pub fn add(&mut self, other: &GcovProfile, weight: u64) {
+        // No file has checksums, so none mismatch.
+        super::merge::add(&mut self.profile, &other.profile, weight);
+        for (name, file) in &other.files {
+            self.files
+                .entry(name.clone())
+                .or_insert_with(|| file.clone());
+        }
+        for (name, &timestamp) in &other.timestamps {
+            let first = self.timestamps.entry(name.clone()).or_insert(timestamp);
+            *first = timestamp.min(*first);
+        }
+    }
 }
 
 /// Why a file is not an AutoFDO profile that can be read.

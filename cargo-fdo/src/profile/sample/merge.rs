@@ -81,3 +81,53 @@ fn empty_like(samples: &FunctionSamples) -> FunctionSamples {
         ..FunctionSamples::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::llvm_text::{parse, write};
+    use super::*;
+
+    fn merged(profiles: &[(u64, &str)]) -> (String, Vec<String>) {
+        let mut sum = SampleProfile::default();
+        let mut mismatched = BTreeSet::new();
+        for (weight, text) in profiles {
+            mismatched.extend(add(&mut sum, &parse(text).unwrap(), *weight));
+        }
+        (write(&sum).text, mismatched.into_iter().collect())
+    }
+
+    #[test]
+    fn counts_are_added_up_by_weight() {
+        let a = "main:10:2\n 1: 7 f:3 g:1\n 4: h:3\n  1: 3\n";
+        let b = "main:9:1\n 1: 1 g:1\n 1.2: 2\n 4: h:2\n  2: 2\n 4: i:4\n  1: 4\nonly:1:1\n 1: 1\n";
+        assert_eq!(
+            merged(&[(3, a), (2, b)]).0,
+            "main:48:8\n 1: 23 f:9 g:5\n 1.2: 4\n 4: h:13\n  1: 9\n  2: 4\n 4: i:8\n  1: 8\n\
+             only:2:2\n 1: 2\n"
+        );
+    }
+
+    #[test]
+    fn counts_saturate() {
+        let max = u64::MAX;
+        let text = format!("a:{max}:2\n 1: {max} b:{max}\n");
+        assert_eq!(
+            merged(&[(3, &text), (1, &text)]).0,
+            format!("a:{max}:8\n 1: {max} b:{max}\n")
+        );
+    }
+
+    #[test]
+    fn of_two_control_flow_graphs_the_first_stays() {
+        let a = "f:1:1\n 1: 1\n !CFGChecksum: 5\n !Attributes: 1\n";
+        let b = "f:2:2\n 1: 2\n !CFGChecksum: 6\n !Attributes: 2\n";
+        assert_eq!(
+            merged(&[(1, a), (1, b)]),
+            (a.to_owned(), vec!["f".to_owned()])
+        );
+        assert_eq!(
+            merged(&[(1, a), (1, a)]).0,
+            "f:2:2\n 1: 2\n !CFGChecksum: 5\n !Attributes: 1\n"
+        );
+    }
+}

@@ -28,6 +28,7 @@ pub mod llvm_text;
 mod maps;
 pub mod merge;
 pub mod names;
+pub mod overlap;
 pub mod perf_data;
 pub mod perf_script;
 mod processes;

@@ -244,7 +244,7 @@ fn errors_say_what_was_expected() {
 #[test]
 fn lengths_of_billions_cost_nothing() {
     let good = file(Version::V3, SMALL);
-    for at in (12..good.len() - 128 * 12) {
+    for at in 12..good.len() - 128 * 12 {
         let mut bytes = good.clone();
         bytes[at..at + 4].fill(0xff);
         // Read or refused, but soon and in place.

@@ -168,7 +168,7 @@ fn written_and_read_back_a_profile_is_the_same() {
             0 => generate::with_contexts(random),
             _ => generate::profile(random),
         };
-        if seed % 2 == 0 {
+        if seed.is_multiple_of(2) {
             generate::add_checksums(&mut profile);
         }
         let written = write(&profile);
