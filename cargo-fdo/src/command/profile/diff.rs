@@ -92,9 +92,6 @@ impl Diff {
         };
         let (functions_only_in_base, only_in_base) = only(|change| change.test.is_none());
         let (functions_only_in_other, only_in_other) = only(|change| change.base.is_none());
-        let lesser = changes
-            .iter()
-            .map(|change| change.base_share.min(change.test_share));
         let in_both = changes
             .iter()
             .filter(|change| change.base.is_some() && change.test.is_some());
@@ -102,7 +99,7 @@ impl Diff {
         Ok(Diff {
             base: path(&args.base),
             other: path(&args.other),
-            share_overlap: lesser.sum(),
+            share_overlap: overlap::shared(&changes),
             sample_overlap: overlap.as_ref().map(|overlap| overlap.samples),
             similarity: overlap.as_ref().map(|overlap| overlap.similarity),
             functions_in_both: in_both.clone().count(),

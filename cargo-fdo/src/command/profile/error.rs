@@ -51,8 +51,14 @@ pub enum ProfileError {
         refused: Vec<Refusal>,
     },
     /// LLVM's binary forms are read and written by LLVM.
-    #[error("there is no `llvm-profdata`, which reads and writes LLVM's binary profiles")]
-    NoProfdata,
+    #[error(
+        "there is no `llvm-profdata`, which reads and writes LLVM's binary profiles{}",
+        lines(tried)
+    )]
+    NoProfdata {
+        /// Those that can't be started.
+        tried: Vec<Refusal>,
+    },
     /// Two kinds in one merge or comparison.
     #[error("`{}` holds {kind}, `{}` {other_kind}", path.display(), other.display())]
     Mixed {
@@ -142,7 +148,7 @@ impl Diagnose for ProfileError {
             | ProfileError::Damaged { .. }
             | ProfileError::Llvm { .. }
             | ProfileError::NoCounts { .. } => ExitCode::Profile,
-            ProfileError::NoProfdata => ExitCode::Tool,
+            ProfileError::NoProfdata { .. } => ExitCode::Tool,
             _ => ExitCode::Usage,
         }
     }
@@ -154,7 +160,7 @@ impl Diagnose for ProfileError {
                  AutoFDO profiles"
                     .into(),
             ),
-            ProfileError::NoProfdata => Some(
+            ProfileError::NoProfdata { .. } => Some(
                 "`rustup component add llvm-tools`, or install LLVM (Debian package `llvm`)".into(),
             ),
             ProfileError::Mixed { .. } => {

@@ -52,6 +52,7 @@ impl<'a> Llvm<'a> {
     ) -> Result<Vec<u8>> {
         let output = self.scratch()?.join("output");
         let mut refused = Vec::new();
+        let mut started = false;
         for program in self.candidates() {
             let _ = std::fs::remove_file(&output);
             let refuse = |reason: String| Refusal {
@@ -66,6 +67,7 @@ impl<'a> Llvm<'a> {
                     continue;
                 }
             };
+            started = true;
             match std::fs::read(&output) {
                 Ok(written) if ended.status.success() && !written.is_empty() => return Ok(written),
                 _ => {
@@ -83,8 +85,8 @@ impl<'a> Llvm<'a> {
                 }
             }
         }
-        if refused.is_empty() {
-            return Err(ProfileError::NoProfdata.into());
+        if !started {
+            return Err(ProfileError::NoProfdata { tried: refused }.into());
         }
         let path = inputs.first().map(|path| path.to_path_buf());
         Err(ProfileError::Llvm {

@@ -25,7 +25,7 @@
 
 use super::{BodySample, FunctionSamples, Location, MAX_DEPTH, SampleProfile};
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 /// Why a text is not a sample profile.
@@ -459,7 +459,7 @@ pub fn write(profile: &SampleProfile) -> Written {
     });
     let mut writer = Writer {
         out: Written::default(),
-        probes: profile.functions.values().any(|f| f.checksum.is_some()),
+        probes: profile.functions.values().any(has_checksum),
     };
     for (name, samples) in order {
         let whole_line = !name.starts_with([' ', '#']);
@@ -476,6 +476,11 @@ pub fn write(profile: &SampleProfile) -> Written {
 /// Whether a name can stand in a line at all.
 fn fits(name: &str) -> bool {
     !name.is_empty() && !name.contains(['\n', '\r'])
+}
+
+fn has_checksum(samples: &FunctionSamples) -> bool {
+    let mut copies = samples.call_sites.values().flat_map(BTreeMap::values);
+    samples.checksum.is_some() || copies.any(has_checksum)
 }
 
 struct Writer {

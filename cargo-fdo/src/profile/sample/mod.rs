@@ -4,7 +4,7 @@
 //! perf.data ──> perf_data ──┐
 //! perf script ─> perf_script ┴─> recording (addresses, branches, ranges of each image)
 //!                                   │
-//!      ELF, DWARF ──> image, lines ─┴─> convert ──> SampleProfile ──> merge, overlap
+//!      ELF, DWARF ──> image, dwarf ─┴─> convert ──> SampleProfile ──> merge, overlap
 //!                                                     │        │
 //!                                                llvm_text    gcov (GCC's AutoFDO file)
 //! ```

@@ -106,6 +106,7 @@ pub fn compare(base: &SampleProfile, test: &SampleProfile) -> Option<Overlap> {
             union += samples;
         }
     }
+    result.similarity = rounded(result.similarity);
     let all = base.functions.len() + result.test.unique_functions;
     let both = base.functions.len() - result.base.unique_functions;
     result.functions = ratio(both as u128, all as u128);
@@ -156,6 +157,23 @@ pub fn samples_of(samples: &FunctionSamples) -> u128 {
     own + copies.map(samples_of).sum::<u128>()
 }
 
+/// How far adding up fractions leads from a plain 0 or 1; as LLVM has it.
+const EPSILON: f64 = 0.000_005;
+
+fn rounded(share: f64) -> f64 {
+    if (share - 1.0).abs() < EPSILON {
+        1.0
+    } else {
+        share
+    }
+}
+
+/// Of the shares that functions have of each profile, the lesser, added up: 0 to 1.
+pub fn shared(changes: &[Change]) -> f64 {
+    let lesser = |change: &Change| change.base_share.min(change.test_share);
+    rounded(changes.iter().map(lesser).sum())
+}
+
 /// Zero where there is nothing to compare with.
 fn ratio(part: u128, whole: u128) -> f64 {
     if whole == 0 {
@@ -178,9 +196,8 @@ struct Function {
 impl Function {
     /// 1 less half of the differences of the shares that positions have of the function.
     fn inner_similarity(&mut self, base: &FunctionSamples, test: &FunctionSamples) -> f64 {
-        // A little less than 0 by rounding.
         let similarity = 1.0 - self.difference(base, test) / 2.0;
-        if similarity.abs() < 0.000_005 {
+        if similarity.abs() < EPSILON {
             0.0
         } else {
             similarity
