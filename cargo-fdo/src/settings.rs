@@ -326,6 +326,8 @@ pub struct Settings {
     pub c_compiler: CCompilerChoice,
     /// An llvm-profdata named by the user.
     pub profdata: Option<PathBuf>,
+    /// Whether rustc may be told that it is a nightly one, to take samples.
+    pub rustc_bootstrap: bool,
     /// Least share of counts that must be used.
     pub min_match: f64,
     /// Whether too little use is only reported.
@@ -356,6 +358,7 @@ impl Settings {
         };
         Ok(Settings {
             c_compiler,
+            rustc_bootstrap: config.rustc_bootstrap,
             profdata: fdo
                 .tools
                 .llvm_profdata

@@ -5,7 +5,7 @@
 pub struct Usage {
     /// The line it is on, from 1.
     pub line: usize,
-    /// The subcommand.
+    /// The subcommand, with its own: `train`, `profile merge`.
     pub subcommand: String,
     /// Its long options, without values; none that stand behind `--`.
     pub options: Vec<String>,
@@ -47,6 +47,10 @@ fn usage(command: &str, line: usize) -> Option<Usage> {
     if subcommand.starts_with('-') || !subcommand.chars().all(|c| c.is_ascii_lowercase()) {
         return None;
     }
+    let subcommand = match words.clone().next() {
+        Some(own) if subcommand == "profile" => format!("{subcommand} {own}"),
+        _ => subcommand.to_owned(),
+    };
     let options = words
         .filter(|word| word.starts_with("--"))
         .filter_map(|word| word.split('=').next())
@@ -54,7 +58,7 @@ fn usage(command: &str, line: usize) -> Option<Usage> {
         .collect();
     Some(Usage {
         line,
-        subcommand: subcommand.to_owned(),
+        subcommand,
         options,
     })
 }
@@ -69,6 +73,7 @@ mod tests {
                     ```sh\n\
                     $ cargo fdo train --workload bench   # --nor-this\n\
                     cargo fdo build --release \\\n  --min-match=0.9 -- --bin app\n\
+                    cargo fdo profile show --top 5 FILE\n\
                     ```\n\
                     cargo fdo build --nor-that\n";
         let usage = |line, subcommand: &str, options: &[&str]| Usage {
@@ -81,6 +86,7 @@ mod tests {
             [
                 usage(3, "train", &["--workload"]),
                 usage(5, "build", &["--release", "--min-match"]),
+                usage(6, "profile show", &["--top"]),
             ]
         );
     }

@@ -8,10 +8,11 @@ use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
 use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
+use crate::store::campaign::Method;
 use crate::store::{Layout, Lock, keys};
 use crate::tool::rustc::Rustc;
 use crate::tool::{Invocation, signals};
-use crate::toolbox::{Origin, Toolbox, Verdict};
+use crate::toolbox::{Origin, RustSamples, Toolbox, Verdict};
 use crate::ui::Ui;
 use crate::workspace::{self, Query, Workspace};
 use fdo_build::protocol::Phase;
@@ -165,13 +166,19 @@ impl Session {
                 .is_ok_and(|packages| !packages.is_empty())
     }
 
-    /// Finds the tools, and says which C compiler it will be.
+    /// Finds the tools for a method.
     ///
     /// # Errors
     ///
-    /// If Rust can't be profiled.
-    pub fn toolbox(&self) -> Result<Toolbox> {
-        Toolbox::find(&self.rustc, &self.cargo, &self.settings, &self.layout)
+    /// If they can't do it.
+    pub fn toolbox(&self, method: Method) -> Result<Toolbox> {
+        Toolbox::find(
+            method,
+            &self.rustc,
+            &self.cargo,
+            &self.settings,
+            &self.layout,
+        )
     }
 
     /// The plan of a phase.
@@ -255,10 +262,28 @@ impl Session {
         }
     }
 
+    /// Says that Rust stays without samples, where it does.
+    pub fn explain_rustc(&self, toolbox: &Toolbox) {
+        if let Some(samples) = &toolbox.samples
+            && let RustSamples::Unusable { reason, remedy } = &samples.rust
+        {
+            self.ui.warn(format_args!(
+                "only C and C++ are optimised: {reason}; {remedy}"
+            ));
+        }
+    }
+
     /// Says which C compiler compiles profiled code, where that is not plainly the user's.
     pub fn explain_c_compiler(&self, toolbox: &Toolbox) {
         let c = &toolbox.c;
         match (&c.verdict, &c.origin) {
+            (Verdict::Fits, Origin::Auto { instead_of }) if toolbox.samples.is_some() => {
+                self.ui.note(format_args!(
+                    "C and C++ are compiled by `{}` ({}) instead of {instead_of}",
+                    c.cc.join(" "),
+                    c.version
+                ));
+            }
             (Verdict::Fits, Origin::Auto { instead_of }) => self.ui.note(format_args!(
                 "C and C++ are compiled by `{}` ({}) instead of `cc` ({instead_of}), whose \
                  profiles are not LLVM's; `c-compiler = \"keep\"` in fdo.toml leaves them alone",

@@ -7,7 +7,7 @@ use crate::fs;
 use crate::profile::names;
 use crate::report::{self, UseReport};
 use crate::store::Campaign;
-use crate::ui::{count, plural, seconds};
+use crate::ui::{count, percent, seconds};
 use fdo_build::protocol::Phase;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -53,12 +53,25 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         "  C and C++  {}",
         manifest.c_compiler.as_deref().unwrap_or("not profiled")
     ));
+    if let Some(sampling) = &manifest.sampling {
+        let stacks = match sampling.branch_stacks {
+            true => "branch stacks",
+            false => "no branch stacks",
+        };
+        ui.data(format_args!(
+            "  samples    {} of `{}`, {stacks}; {} lost; {} at known lines",
+            count(sampling.samples),
+            sampling.event,
+            count(sampling.lost),
+            percent(sampling.mapped)
+        ));
+    }
     for workload in &manifest.workloads {
         ui.data(format_args!(
             "  workload   {} (weight {}, {})",
             workload.name,
             workload.weight,
-            plural(workload.files, "raw profile")
+            report::files(manifest, workload.files)
         ));
     }
     ui.data(format_args!(

@@ -40,15 +40,30 @@ pub(super) fn text(report: &Report) -> String {
     if let Some(profdata) = &report.profdata {
         out.push_str(&format!("Profiles:    `{}`\n", profdata.program.display()));
     }
+    for (at, row) in report.samples.iter().enumerate() {
+        let title = if at == 0 { "Samples:" } else { "" };
+        let verdict = word(row.verdict);
+        let path = row.path.as_deref().unwrap_or(std::path::Path::new(""));
+        out.push_str(&format!(
+            "{title:13}{verdict}  {} ({}): {}\n",
+            row.tool,
+            path.display(),
+            row.note
+        ));
+    }
     out
 }
 
-fn cells(row: &Row) -> [String; 4] {
-    let verdict = match row.verdict {
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Ok => "ok",
         Verdict::Misfit => "misfit",
         Verdict::Missing => "missing",
-    };
+    }
+}
+
+fn cells(row: &Row) -> [String; 4] {
+    let verdict = word(row.verdict);
     let path = row.path.as_ref();
     [
         verdict.to_owned(),

@@ -37,6 +37,7 @@ fn report(rust: Option<Canary>) -> Report {
         mixed: None,
         c_compiler: None,
         profdata: None,
+        samples: Vec::new(),
         milliseconds: 5,
     }
 }
@@ -176,5 +177,13 @@ fn this_machine_is_examined_and_the_choice_is_explained() {
     }
     for row in &report.rows {
         assert!(!row.note.is_empty(), "{row:?}");
+    }
+    // rustc, and every gcc and clang that was looked at.
+    let compilers = report.rows.iter().filter(|row| {
+        ["clang", "gcc"].contains(&row.tool.as_str()) && row.verdict != Verdict::Missing
+    });
+    assert!(report.samples.len() > compilers.count().min(1), "{text}");
+    for row in &report.samples {
+        assert!(text.contains(&row.note), "{text}");
     }
 }

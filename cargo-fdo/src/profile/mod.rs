@@ -16,6 +16,8 @@
 //!                └── consumed <── evidence (what the compilers said) and object_file (what they made)
 //! ```
 //!
+//! What is sampled instead of counted has formats and conversions of its own: [`sample`].
+//!
 //! Words: a *record* is one function's counters; a *counter* is one basic block or edge that the
 //! compiler chose to count, LLVM's summaries call it a block; a *unit* is one of rustc's codegen
 //! units.
@@ -24,6 +26,8 @@ pub mod consumed;
 pub mod digest;
 pub mod evidence;
 pub mod instr_text;
+pub mod kind;
+pub mod linked_file;
 pub mod names;
 pub mod object_file;
 pub mod packed_names;

@@ -66,6 +66,33 @@ pub fn display(name: &str) -> String {
     }
 }
 
+/// The name for a reader's eyes, C++ demangled too.
+pub fn demangled(name: &str) -> String {
+    let symbol = symbol(name);
+    if !symbol.starts_with("_Z") || legacy_path(symbol).is_some() {
+        return display(name);
+    }
+    let mut text = Bounded(String::new());
+    let options = cpp_demangle::DemangleOptions::default();
+    match cpp_demangle::Symbol::new(symbol) {
+        Ok(parsed) if parsed.structured_demangle(&mut text, &options).is_ok() => text.0,
+        _ => name.to_owned(),
+    }
+}
+
+/// A few bytes of a mangled name can stand for gigabytes, as parts may be repeated.
+struct Bounded(String);
+
+impl cpp_demangle::DemangleWrite for Bounded {
+    fn write_string(&mut self, text: &str) -> std::fmt::Result {
+        if self.0.len() + text.len() > 16 * 1024 {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}
+
 /// The name without the number of rustc's codegen unit, `crate.hash;symbol`: what stays when code
 /// moves from one unit to another, and so the key that a function's listings share.
 pub fn without_cgu(name: &str) -> Cow<'_, str> {
@@ -274,6 +301,26 @@ mod tests {
     }
 
     #[test]
+    fn cpp_is_demangled_where_that_is_asked_for() {
+        assert_eq!(demangled("_ZN7rocksdb2DB4OpenEv"), "rocksdb::DB::Open()");
+        assert_eq!(demangled("db.cc;_ZL4pathPKc"), "path(char const*)");
+        assert_eq!(
+            demangled("_ZN3std2io5Write9write_fmt17h0123456789abcdefE"),
+            "std::io::Write::write_fmt"
+        );
+        assert_eq!(demangled("_RNvCs1_3app4main"), "app::main");
+        assert_eq!(demangled("main"), "main");
+        assert_eq!(demangled("_Z_"), "_Z_");
+        // Doubles with each substitution: 2^40 letters.
+        let mut bomb = String::from("_Z1fSt4pairIiiE");
+        for level in 0..40 {
+            let last = char::from_digit(level, 36).unwrap().to_ascii_uppercase();
+            bomb += &format!("St4pairIS{last}_S{last}_E");
+        }
+        assert_eq!(demangled(&bomb), bomb);
+    }
+
+    #[test]
     fn prefixes_of_old_and_new_clangs_are_split_off() {
         assert_eq!(split("lz4.c;f"), (Some("lz4.c"), "f"));
         assert_eq!(split("C:\\x\\lz4.c:f"), (Some("C:\\x\\lz4.c"), "f"));
@@ -314,6 +361,7 @@ mod tests {
                 }
                 let text = String::from_utf8_lossy(&bytes);
                 let _ = (is_rust(&text), rust_crate(&text), without_cgu(&text));
+                let _ = demangled(&text);
             }
         }
         for tag in ["NvY", "R", "T", "I", "NvMs_", "F", "KA", "DA"] {

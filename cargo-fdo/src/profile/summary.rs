@@ -8,6 +8,7 @@
 //! `llvm-profdata show --detailed-summary` prints is the same.
 
 use super::instr_text::{InstrProfile, Record};
+use super::sample::SampleProfile;
 use std::collections::BTreeMap;
 
 /// LLVM's default cutoff for hot code, in millionths of the total count
@@ -60,6 +61,30 @@ impl Summary {
             }
         }
         summary
+    }
+
+    /// Summarises counts that are no records: the positions of a sampled profile.
+    pub fn of_counts(functions: u64, counts: impl IntoIterator<Item = u64>) -> Summary {
+        let mut summary = Summary {
+            functions,
+            ..Summary::default()
+        };
+        for count in counts {
+            summary.blocks += 1;
+            summary.total += u128::from(count);
+            *summary.frequencies.entry(count).or_default() += 1;
+        }
+        summary
+    }
+
+    /// Summarises the counts of a sample profile: those of all positions, inlined ones included
+    /// (`SampleProfileSummaryBuilder`).
+    pub fn of_samples(profile: &SampleProfile) -> Summary {
+        let mut counts = Vec::new();
+        for samples in profile.functions.values() {
+            samples.visit(&mut |copy| counts.extend(copy.body.values().map(|body| body.count)));
+        }
+        Summary::of_counts(profile.functions.len() as u64, counts)
     }
 
     /// Where `millionths` of the total is reached; above a million it is all counts.

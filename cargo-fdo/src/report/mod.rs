@@ -1,13 +1,16 @@
 //! Facts first, then words: what training and building found, for people.
 
+mod sampling;
 mod tables;
 mod usage;
 
+pub use sampling::{converted, lost_share, recording};
 pub use usage::UseReport;
 
 use crate::profile::names;
 use crate::stage::census::Row;
 use crate::store::Manifest;
+use crate::store::campaign::Method;
 use crate::toolbox::{Toolbox, Verdict};
 use crate::ui::{Ui, count, percent, plural, seconds};
 use std::time::Duration;
@@ -65,7 +68,7 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
             format_args!(
                 "`{}`{time}{slowdown}, {}",
                 workload.name,
-                plural(workload.files, "raw profile")
+                files(manifest, workload.files)
             ),
         );
     }
@@ -89,6 +92,15 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
         "Finished",
         format_args!("training; `cargo fdo build` uses profile {}", manifest.id),
     );
+}
+
+/// A number of raw profiles, or of what a sampled profile is made of.
+pub fn files(manifest: &Manifest, number: usize) -> String {
+    let noun = match manifest.method {
+        Method::Instrument => "raw profile",
+        Method::Sample => "recording",
+    };
+    plural(number, noun)
 }
 
 /// How much of the profile a build used.

@@ -42,7 +42,7 @@ pub struct CObject {
     pub slice: String,
     /// Profile flags of others (forwarded by the cc crate, say) that were taken off.
     pub removed: Vec<String>,
-    /// Names of the functions that have counters.
+    /// Names of the functions that have counters; in the sample phase, of all functions.
     pub counted: Vec<String>,
     /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
     pub words: String,

@@ -3,7 +3,7 @@
 mod sum;
 
 use super::build::{self, BuildError, Built};
-use super::{census, units};
+use super::{census, sampled, units};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -12,15 +12,16 @@ use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::profile::object_file;
+use crate::profile::sample::llvm_text;
 use crate::settings::Cargo;
 use crate::shim::cc::excludes;
 use crate::shim::evidence;
-use crate::store::campaign::{self, Campaign, CampaignError, Owner};
+use crate::store::campaign::{self, Campaign, CampaignError, Method, Owner};
 use crate::store::{Layout, keys};
 use crate::tool::ToolError;
 use crate::tool::invocation::Invocation;
 use crate::tool::profdata::Profdata;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{NoProfdata, Toolbox};
 use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
@@ -38,6 +39,9 @@ pub enum OptimizeError {
     /// The campaign can't be used.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
+    /// The tools are not those for this profile.
+    #[error(transparent)]
+    Tools(#[from] NoProfdata),
     /// A tool failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -49,6 +53,15 @@ pub enum OptimizeError {
         /// Where and why.
         #[source]
         source: TextError,
+    },
+    /// A slice of a sampled profile is none.
+    #[error("the profile `{}` can't be read: {source}", path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: llvm_text::TextError,
     },
     /// llvm-profdata was content, but there is no profile.
     #[error("`{}` said that all was well, but made no profile of `{}`", tool.display(), text.display())]
@@ -78,7 +91,10 @@ impl Diagnose for OptimizeError {
         match self {
             OptimizeError::Build(error) => error.exit_code(),
             OptimizeError::Campaign(error) => error.exit_code(),
-            OptimizeError::Tool(_) | OptimizeError::Slice { .. } => ExitCode::Profile,
+            OptimizeError::Tool(_)
+            | OptimizeError::Slice { .. }
+            | OptimizeError::Samples { .. } => ExitCode::Profile,
+            OptimizeError::Tools(error) => error.exit_code(),
             OptimizeError::NoIndex { .. } => ExitCode::Tool,
             OptimizeError::Stale { .. } => ExitCode::Stale,
             OptimizeError::Fs(error) => error.exit_code(),
@@ -90,7 +106,10 @@ impl Diagnose for OptimizeError {
             OptimizeError::Build(error) => error.hint(),
             OptimizeError::Campaign(error) => error.hint(),
             OptimizeError::Tool(error) => error.hint(),
-            OptimizeError::Slice { .. } => Some("run `cargo fdo train` again".into()),
+            OptimizeError::Slice { .. } | OptimizeError::Samples { .. } => {
+                Some("run `cargo fdo train` again".into())
+            }
+            OptimizeError::Tools(error) => error.hint(),
             OptimizeError::NoIndex { .. } => Some("`cargo fdo doctor` tries it out".into()),
             OptimizeError::Stale { cause, .. } => Some(format!(
                 "{cause}; train again, or accept it with `--allow-stale` or `--min-match`"
@@ -111,20 +130,27 @@ pub fn prepare_slices(
     layout: &Layout,
     ui: &Ui,
 ) -> Result<Slices, OptimizeError> {
-    let c_reader = toolbox.c.profdata.as_ref().unwrap_or(&toolbox.profdata);
-    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout, ui);
     let limits = campaign.manifest.limits;
+    let pins = Pins {
+        hot: limits.hot,
+        cold: limits.cold,
+        huge_working_set: limits.huge_working_set,
+        large_working_set: limits.large_working_set,
+    };
+    if campaign.manifest.method == Method::Sample {
+        return sampled::prepare(campaign, toolbox, pins, layout);
+    }
+    let reader = toolbox.profdata()?;
+    let c_reader = toolbox.c.profdata.as_ref().unwrap_or(reader);
+    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout, ui);
     Ok(Slices {
-        pins: Pins {
-            hot: limits.hot,
-            cold: limits.cold,
-            huge_working_set: limits.huge_working_set,
-            large_working_set: limits.large_working_set,
-        },
+        method: Method::Instrument,
+        pins,
         partition: campaign.manifest.partition.clone(),
-        rust: make(campaign::RUST, &toolbox.profdata)?,
+        rust: make(campaign::RUST, reader)?,
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
+        gcc: None,
     })
 }
 
@@ -237,7 +263,7 @@ pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, O
 }
 
 /// How many lost functions are named.
-const LOST_SHOWN: usize = 20;
+pub(super) const LOST_SHOWN: usize = 20;
 
 /// Holds what the compilers said against the profile.
 ///
@@ -252,6 +278,9 @@ pub fn measure(
     workspace: &Workspace,
     takes_part: &dyn Fn(&str, Lang) -> bool,
 ) -> Result<Use, OptimizeError> {
+    if slices.method == Method::Sample {
+        return sampled::measure(plan, slices, campaign, built, workspace, takes_part);
+    }
     let mut said = Evidence::default();
     let rust_hash = slices.rust.as_ref().map_or("", |slice| &slice.hash);
     let mut built_crates: BTreeSet<String> = BTreeSet::new();
@@ -332,7 +361,7 @@ pub fn measure(
     })
 }
 
-enum Place {
+pub(super) enum Place {
     /// This build compiles it, or should.
     Here(String),
     /// Code of the workspace's graph that this build does not contain.
@@ -341,7 +370,7 @@ enum Place {
     LeftOut,
 }
 
-fn c_place(
+pub(super) fn c_place(
     owner: Option<&Owner>,
     plan: &PhasePlan,
     workspace: &Workspace,
@@ -369,7 +398,7 @@ fn c_place(
 /// Functions of the standard library that a crate's compilation made.
 const STD: &str = "std";
 
-fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Place {
+pub(super) fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Place {
     let (prefix, symbol) = names::split(name);
     let krate = prefix
         .and_then(Unit::parse)

@@ -298,7 +298,8 @@ pub fn run(
     })
 }
 
-fn say_stopped(workload: &str, stopped: &Stopped, ui: &Ui) {
+/// Says what had to be stopped after a workload.
+pub(super) fn say_stopped(workload: &str, stopped: &Stopped, ui: &Ui) {
     if stopped.count > 0 {
         ui.note(format_args!(
             "workload `{workload}` left {} running, which this run stopped",

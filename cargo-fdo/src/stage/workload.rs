@@ -174,6 +174,44 @@ pub fn run_once(
     place: Place<'_>,
     running: &Running,
 ) -> Result<Ran, WorkloadError> {
+    let ready = prepare(workload, place, running)?;
+    let Ready { call, family, .. } = &ready;
+    let duration = execute("run", workload, call, workload.timeout, family, running)?;
+    Ok(Ran {
+        duration,
+        stopped: ready.stop(),
+    })
+}
+
+/// A workload that is prepared and has not run yet.
+#[derive(Debug)]
+pub struct Ready {
+    /// What runs it.
+    pub call: Invocation,
+    // Dropped before the directory, so that nothing runs in it any more when it goes.
+    family: Family,
+    tmp: tempfile::TempDir,
+}
+
+impl Ready {
+    /// Stops what the workload left running, and removes its directory.
+    pub fn stop(self) -> Stopped {
+        let stopped = self.family.stop();
+        drop(self.tmp);
+        stopped
+    }
+}
+
+/// Makes a workload's directory and runs `prepare`.
+///
+/// # Errors
+///
+/// [`WorkloadError`]
+pub fn prepare(
+    workload: &Workload,
+    place: Place<'_>,
+    running: &Running,
+) -> Result<Ready, WorkloadError> {
     if let Some(dir) = &workload.cwd {
         let dir = place.root.join(dir);
         if !dir.is_dir() {
@@ -188,24 +226,17 @@ pub fn run_once(
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
     let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
-    // After the directory, so that nothing runs in it any more when it goes.
     let family = Family::found();
-    let execute =
-        |what, call: &Invocation, timeout| execute(what, workload, call, timeout, &family, running);
     if let Some(prepare) = &workload.prepare {
         let call = workload
             .invocation(prepare, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", &call, None)?;
+        execute("prepare", workload, &call, None, &family, running)?;
     }
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
         .env("LLVM_PROFILE_FILE", place.profile_files.run);
-    let duration = execute("run", &call, workload.timeout)?;
-    Ok(Ran {
-        duration,
-        stopped: family.stop(),
-    })
+    Ok(Ready { call, family, tmp })
 }
 
 /// Whether the workspace has the binaries that a workload names, before anything is built.
@@ -229,6 +260,32 @@ pub fn check_bins(workload: &Workload, workspace: &Workspace) -> Result<(), Work
                 .filter(|package| package.is_member)
                 .flat_map(|package| package.bins.iter().cloned())
                 .collect(),
+        }),
+    }
+}
+
+/// Whether the program of a call is there, where another program is to start it: that one would
+/// end as if the workload had failed.
+///
+/// # Errors
+///
+/// [`WorkloadError::Start`]
+pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), WorkloadError> {
+    let dir = match &call.cwd {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir().unwrap_or_default(),
+    };
+    let path = call
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+    match which::which_in(&call.program, path, dir) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(WorkloadError::Start {
+            workload: workload.name.clone(),
+            source: call.start_error(std::io::ErrorKind::NotFound.into()),
         }),
     }
 }

@@ -5,6 +5,8 @@
 //! linker may be another one, a distribution may have patched a format. Half a second here
 //! is cheaper than three hundred C++ files compiled in vain.
 
+pub mod samples;
+
 use super::profdata::{FailureMode, write_list};
 use super::rustc::{emit, run_compiler};
 use super::{CCompiler, Invocation, Profdata, Rustc, rustc, scratch};

@@ -169,6 +169,15 @@ pub fn candidates(rustc: &Rustc, places: &Places) -> Vec<PathBuf> {
     all
 }
 
+/// All of them, for files that no compiler at hand has to fit.
+pub fn newest_first(places: &Places) -> Vec<PathBuf> {
+    let versions = places.versions(NAME).into_iter().map(|(_, path)| path);
+    let mut all: Vec<_> = versions.chain(places.find(NAME)).collect();
+    let mut seen = Vec::new();
+    all.retain(|path| first_time(&mut seen, path));
+    all
+}
+
 /// By name: the wanted version (even if it is nowhere), the others newest first, the plain one.
 fn by_version(llvm_major: u32, places: &Places) -> Vec<PathBuf> {
     let versions = places.versions(NAME);

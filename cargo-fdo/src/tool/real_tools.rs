@@ -2,6 +2,8 @@
 //!
 //! One that is missing is reported as skipped; where `FDO_TESTS_NO_SKIP=1`, it fails the test.
 
+mod sample_profiles;
+
 use super::canary::{finish_rust_canary, mixed_canary, rust_canary};
 use super::profdata::{self, FailureMode, complaints, parse_summary, write_list};
 use super::rustc::rustc_raw_version;

@@ -4,7 +4,7 @@
 //! perf.data ──> perf_data ──┐
 //! perf script ─> perf_script ┴─> recording (addresses, branches, ranges of each image)
 //!                                   │
-//!      ELF, DWARF ──> image, lines ─┴─> convert ──> SampleProfile ──> merge, overlap
+//!      ELF, DWARF ──> image, dwarf ─┴─> convert ──> SampleProfile ──> merge, overlap
 //!                                                     │        │
 //!                                                llvm_text    gcov (GCC's AutoFDO file)
 //! ```
@@ -14,9 +14,41 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+mod absorb;
+pub mod applied;
+mod branches;
+pub mod consumed;
+pub mod convert;
+pub mod debug_file;
+mod discriminator;
+mod dwarf;
+pub mod finished;
+pub mod gcov;
+#[cfg(test)]
+pub(crate) mod generate;
+pub mod image;
+mod images;
+pub mod limits;
+pub mod llvm_text;
+mod maps;
+pub mod merge;
+pub mod names;
+pub mod overlap;
+pub mod perf_data;
+pub mod perf_script;
+mod processes;
+pub mod quality;
+pub mod read;
 pub mod recording;
+pub mod slice;
 
 use std::collections::BTreeMap;
+
+/// How deep functions may be inlined into each other in a file that is read.
+///
+/// A bound for the stack of whoever walks the tree. The deepest real ones, iterator chains of
+/// Rust, have some dozens.
+pub const MAX_DEPTH: usize = 256;
 
 /// A source position inside a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -65,4 +97,21 @@ pub struct BodySample {
     pub count: u64,
     /// What was called from here without being inlined, and how often.
     pub targets: BTreeMap<String, u64>,
+}
+
+impl FunctionSamples {
+    /// Sets the totals to the sums of what is below them, and returns this function's.
+    ///
+    /// That is GCC's meaning of them, and so what files without totals get.
+    pub fn recount(&mut self) -> u64 {
+        let mut total = 0_u64;
+        for body in self.body.values() {
+            total = total.saturating_add(body.count);
+        }
+        for copy in self.call_sites.values_mut().flat_map(BTreeMap::values_mut) {
+            total = total.saturating_add(copy.recount());
+        }
+        self.total = total;
+        total
+    }
 }

@@ -9,7 +9,7 @@ pub const OUTSIDE: u64 = u64::MAX;
 /// A whole recording.
 #[derive(Debug, Clone, Default)]
 pub struct Recording {
-    /// Executables and shared objects with samples, in the order of their first one.
+    /// Executables and shared objects with samples, those with most samples first.
     pub images: Vec<ImageSamples>,
     /// What was sampled.
     pub event: Event,
@@ -19,6 +19,8 @@ pub struct Recording {
     pub kernel_samples: u64,
     /// Samples at addresses that no mapping covers (code made at run time, lost mappings).
     pub unmapped_samples: u64,
+    /// Samples of other events than `event`, which are not looked at.
+    pub other_events: u64,
     /// Samples that perf says it had to drop (`PERF_RECORD_LOST`, `LOST_SAMPLES`).
     pub lost_samples: u64,
     /// Where reading stopped if the recording was cut short, in bytes from its start. What came

@@ -1,0 +1,275 @@
+//! An event's description (`struct perf_event_attr`), and where its samples have what.
+//!
+//! Layouts: `perf_event_open(2)`, `PERF_RECORD_SAMPLE` and `struct sample_id`; the kernel's
+//! `include/uapi/linux/perf_event.h`.
+
+use super::bytes::{u32_at, u64_at};
+use crate::profile::sample::branches::Branch;
+
+const IP: u64 = 1 << 0;
+const TID: u64 = 1 << 1;
+const TIME: u64 = 1 << 2;
+const ADDR: u64 = 1 << 3;
+const READ: u64 = 1 << 4;
+const CALLCHAIN: u64 = 1 << 5;
+const ID: u64 = 1 << 6;
+const CPU: u64 = 1 << 7;
+const PERIOD: u64 = 1 << 8;
+const STREAM_ID: u64 = 1 << 9;
+const RAW: u64 = 1 << 10;
+const BRANCH_STACK: u64 = 1 << 11;
+const IDENTIFIER: u64 = 1 << 16;
+
+/// `sample_id_all`, among the attribute's flags.
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+/// `PERF_SAMPLE_BRANCH_HW_INDEX` of `branch_sample_type`.
+const BRANCH_HW_INDEX: u64 = 1 << 17;
+
+/// `PERF_TYPE_HARDWARE` and `PERF_TYPE_SOFTWARE`.
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+/// `PERF_COUNT_SW_DUMMY`: carries mappings, is never sampled.
+const SW_DUMMY: u64 = 9;
+
+/// An event that was recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Attr {
+    kind: u32,
+    config: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    branch_sample_type: u64,
+}
+
+impl Attr {
+    /// Reads the fields that matter; `None` if there are fewer bytes than the first kernels wrote.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Attr> {
+        const FIRST_VERSION: usize = 64;
+        bytes.get(..FIRST_VERSION)?;
+        Some(Attr {
+            kind: u32_at(bytes, 0)?,
+            config: u64_at(bytes, 8)?,
+            sample_type: u64_at(bytes, 24)?,
+            read_format: u64_at(bytes, 32)?,
+            flags: u64_at(bytes, 40)?,
+            branch_sample_type: u64_at(bytes, 72).unwrap_or(0),
+        })
+    }
+
+    /// The attribute's own size, for the pipe's records, where identifiers follow it.
+    pub(super) fn size(bytes: &[u8]) -> Option<usize> {
+        match u32_at(bytes, 4)? {
+            0 => Some(64),
+            size => usize::try_from(size).ok(),
+        }
+    }
+
+    /// Whether it can have samples.
+    pub(super) fn is_sampled(&self) -> bool {
+        (self.kind, self.config) != (SOFTWARE, SW_DUMMY)
+    }
+
+    /// Whether both count the same thing, on cores of different kinds.
+    ///
+    /// The upper half of a hardware event's configuration says which kind of core.
+    pub(super) fn is_same_event(&self, other: &Attr) -> bool {
+        const EVENT: u64 = 0xffff_ffff;
+        self == other
+            || self.kind == other.kind
+                && if self.kind == HARDWARE {
+                    self.config & EVENT == other.config & EVENT
+                } else {
+                    self.config == other.config
+                }
+    }
+
+    /// perf's name of the usual events, for recordings that don't say it.
+    pub(super) fn usual_name(&self) -> Option<&'static str> {
+        match (self.kind, self.config & 0xffff_ffff) {
+            (HARDWARE, 0) => Some("cycles"),
+            (HARDWARE, 1) => Some("instructions"),
+            (HARDWARE, 4) => Some("branches"),
+            (SOFTWARE, 0) => Some("cpu-clock"),
+            (SOFTWARE, 1) => Some("task-clock"),
+            _ => None,
+        }
+    }
+
+    pub(super) fn has_branch_stacks(&self) -> bool {
+        self.sample_type & BRANCH_STACK != 0
+    }
+
+    /// The field without which its samples mean nothing here, if it lacks one.
+    pub(super) fn missing_field(&self) -> Option<&'static str> {
+        if self.sample_type & IP == 0 {
+            Some("address (PERF_SAMPLE_IP)")
+        } else if self.sample_type & TID == 0 {
+            Some("process (PERF_SAMPLE_TID)")
+        } else {
+            None
+        }
+    }
+}
+
+/// Where the fields of an event's samples, and of other records' trailers, are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layout {
+    ip: usize,
+    tid: usize,
+    /// `None` if samples have no time.
+    time: Option<usize>,
+    /// The event's identifier.
+    id: Option<usize>,
+    /// Where the fields of variable length begin.
+    variable: usize,
+    /// Bytes from a record's end to the time in its trailer.
+    time_from_end: Option<usize>,
+    attr_read_format: u64,
+    sample_type: u64,
+    hw_index: bool,
+}
+
+/// The fields of a sample that are always there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fields {
+    pub(super) ip: u64,
+    pub(super) pid: u32,
+    /// 0 if samples have no time.
+    pub(super) time: u64,
+}
+
+impl Layout {
+    pub(super) fn of(attr: &Attr) -> Layout {
+        let has = |bit: u64| attr.sample_type & bit != 0;
+        let mut at = 0;
+        let mut field = |bit: u64| {
+            let here = has(bit).then_some(at);
+            at += if has(bit) { 8 } else { 0 };
+            here
+        };
+        let identifier = field(IDENTIFIER);
+        let ip = field(IP).unwrap_or(0);
+        let tid = field(TID).unwrap_or(0);
+        let time = field(TIME);
+        field(ADDR);
+        let id = field(ID);
+        field(STREAM_ID);
+        field(CPU);
+        field(PERIOD);
+        let behind = |bits: &[u64]| 8 * bits.iter().filter(|&&bit| has(bit)).count();
+        let trailer = attr.flags & SAMPLE_ID_ALL != 0;
+        Layout {
+            ip,
+            tid,
+            time,
+            id: identifier.or(id),
+            variable: at,
+            time_from_end: (trailer && time.is_some())
+                .then(|| behind(&[TIME, ID, STREAM_ID, CPU, IDENTIFIER])),
+            attr_read_format: attr.read_format,
+            sample_type: attr.sample_type,
+            hw_index: attr.branch_sample_type & BRANCH_HW_INDEX != 0,
+        }
+    }
+
+    /// Whether records have a time.
+    pub(super) fn has_time(&self) -> bool {
+        self.time.is_some()
+    }
+
+    /// The identifier in a sample's body.
+    #[inline]
+    pub(super) fn id(&self, body: &[u8]) -> Option<u64> {
+        u64_at(body, self.id?)
+    }
+
+    /// Decodes a sample's body but for its branch stack; `None` if it is too short.
+    #[inline]
+    pub(super) fn fields(&self, body: &[u8]) -> Option<Fields> {
+        let fixed = body.get(..self.variable)?;
+        Some(Fields {
+            ip: u64_at(fixed, self.ip)?,
+            pid: u32_at(fixed, self.tid)?,
+            time: match self.time {
+                Some(at) => u64_at(fixed, at)?,
+                None => 0,
+            },
+        })
+    }
+
+    /// The branch stack in a sample's body, newest first, empty if it has none; `None` if a length
+    /// in it can't be true.
+    pub(super) fn stack<'a>(&self, body: &'a [u8]) -> Option<Stack<'a>> {
+        let has = |bit: u64| self.sample_type & bit != 0;
+        if !has(BRANCH_STACK) {
+            return Some(Stack(&[]));
+        }
+        let mut rest = body.get(self.variable..)?;
+        if has(READ) {
+            rest = rest.get(self.read_size(rest)?..)?;
+        }
+        if has(CALLCHAIN) {
+            let size = u64_at(rest, 0)?.checked_add(1)?.checked_mul(8)?;
+            rest = rest.get(usize::try_from(size).ok()?..)?;
+        }
+        if has(RAW) {
+            let size = usize::try_from(u32_at(rest, 0)?).ok()?;
+            rest = rest.get(size.checked_add(4)?..)?;
+        }
+        let size = u64_at(rest, 0)?.checked_mul(ENTRY as u64)?;
+        let entries = rest.get(if self.hw_index { 16 } else { 8 }..)?;
+        entries.get(..usize::try_from(size).ok()?).map(Stack)
+    }
+
+    /// Bytes of the counter values in a sample (`PERF_SAMPLE_READ`).
+    fn read_size(&self, read: &[u8]) -> Option<usize> {
+        // `PERF_FORMAT_*`.
+        const TIMES: [u64; 2] = [1 << 0, 1 << 1];
+        const ID: u64 = 1 << 2;
+        const GROUP: u64 = 1 << 3;
+        const LOST: u64 = 1 << 4;
+        let count = |bits: &[u64]| {
+            let set = bits.iter().filter(|&&bit| self.attr_read_format & bit != 0);
+            set.count()
+        };
+        let value = 1 + count(&[ID, LOST]);
+        let words = if self.attr_read_format & GROUP == 0 {
+            count(&TIMES).checked_add(value)?
+        } else {
+            let values = usize::try_from(u64_at(read, 0)?).ok()?;
+            values.checked_mul(value)?.checked_add(1 + count(&TIMES))?
+        };
+        words.checked_mul(8)
+    }
+
+    /// The time in the trailer of a record that is no sample.
+    pub(super) fn trailer_time(&self, body: &[u8]) -> Option<u64> {
+        u64_at(body, body.len().checked_sub(self.time_from_end?)?)
+    }
+}
+
+/// Bytes of `struct perf_branch_entry`.
+const ENTRY: usize = 24;
+
+/// A branch stack as recorded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stack<'a>(&'a [u8]);
+
+impl Stack<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its branches that really ran, newest first.
+    pub(super) fn branches(&self) -> impl Iterator<Item = Branch> {
+        // Bits 24 and 25 of the flags: how the branch was speculated (`PERF_BR_SPEC_WRONG_PATH`).
+        const SPECULATION: u64 = 3 << 24;
+        const WRONG_PATH: u64 = 1 << 24;
+        self.0.chunks_exact(ENTRY).filter_map(|entry| {
+            let flags = u64_at(entry, 16)?;
+            (flags & SPECULATION != WRONG_PATH)
+                .then_some(Branch::of(u64_at(entry, 0)?, u64_at(entry, 8)?))
+        })
+    }
+}
