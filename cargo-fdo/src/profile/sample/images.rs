@@ -3,10 +3,13 @@
 use super::recording::{ImageSamples, OUTSIDE};
 use rustc_hash::FxHashMap;
 
+/// A file's path and build id.
+type Key = (Box<[u8]>, Option<Box<[u8]>>);
+
 /// All files of a recording, by number.
 #[derive(Default)]
 pub(super) struct Images {
-    known: FxHashMap<(Box<[u8]>, Option<Box<[u8]>>), u32>,
+    known: FxHashMap<Key, u32>,
     images: Vec<Image>,
 }
 

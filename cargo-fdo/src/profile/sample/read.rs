@@ -4,6 +4,9 @@ use super::recording::Recording;
 use super::{perf_data, perf_script};
 use std::io::{self, Read};
 
+/// Whether a file is wanted, by its path.
+type WantsImage<'a> = &'a dyn Fn(&[u8]) -> bool;
+
 /// What of a recording is wanted. The default is all of it.
 #[derive(Default, Clone, Copy)]
 pub struct Selection<'a> {
@@ -11,7 +14,7 @@ pub struct Selection<'a> {
     pub pids: &'a [u32],
     /// Whether a file's addresses are wanted, by the path that it was mapped under. Of the others
     /// only the number of samples is kept.
-    pub image: Option<&'a dyn Fn(&[u8]) -> bool>,
+    pub image: Option<WantsImage<'a>>,
 }
 
 impl Selection<'_> {

@@ -82,7 +82,7 @@ pub(super) struct Stretch {
 
 /// Who compiled a unit, from `DW_AT_producer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Producer {
+pub(super) enum Producer {
     /// GCC's front ends.
     Gcc,
     /// clang, rustc, and whatever else makes code with LLVM.

@@ -250,11 +250,9 @@ impl<'s> Records<'s> {
     ) -> Result<(), ReadError> {
         let corrupt = |what| ReadError::Corrupt { what, at: position };
         match kind {
-            kind::MMAP | kind::MMAP2 => {
-                if misc & misc::MMAP_DATA == 0 {
-                    self.mmap(kind, misc, body)
-                        .ok_or_else(|| corrupt("a mapping is too short"))?;
-                }
+            kind::MMAP | kind::MMAP2 if misc & misc::MMAP_DATA == 0 => {
+                self.mmap(kind, misc, body)
+                    .ok_or_else(|| corrupt("a mapping is too short"))?;
             }
             kind::COMM => {
                 let pid = u32_at(body, 0).ok_or_else(|| corrupt("a name is too short"))?;

@@ -50,7 +50,7 @@ pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, Re
     while lines.next()? {
         text.number += 1;
         text.line(&lines.line);
-        if text.number % SETTLE_EVERY == 0 {
+        if text.number.is_multiple_of(SETTLE_EVERY) {
             text.processes.settle(text.number);
         }
     }
