@@ -4,7 +4,7 @@
 
 use fdo_tests::Sandbox;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 /// A project whose perf is a script that answers `--version` and then does this.
 fn with_perf(behaviour: &str) -> Sandbox {

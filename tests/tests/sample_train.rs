@@ -2,7 +2,7 @@
 
 use fdo_tests::{Run, Sandbox, require};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 /// Some hundred milliseconds of each language.
 const ROUNDS: &str = "200000000";
