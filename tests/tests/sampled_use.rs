@@ -289,6 +289,21 @@ fn a_program_to_be_recorded_has_line_tables_whatever_the_profile_strips() {
     assert!(has_lines(
         program.to_str().expect("the sandbox has a plain path")
     ));
+    // What a converter needs besides: which functions there are, and where they begin.
+    let dwarf = Command::new("readelf")
+        .arg("--debug-dump=info")
+        .arg(&program)
+        .output();
+    let dwarf = dwarf.expect("readelf comes with the linker").stdout;
+    let dwarf = String::from_utf8_lossy(&dwarf);
+    for name in ["3app4main", "c_work"] {
+        assert!(
+            dwarf
+                .lines()
+                .any(|line| line.contains("DW_AT_") && line.contains(name)),
+            "{name}"
+        );
+    }
     let order = t.read("target/fdo/v1/sample/orders/c");
     assert!(order.contains("flag -g1\n"), "{order}");
     // As before, the C functions' owners are known afterwards.

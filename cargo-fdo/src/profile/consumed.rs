@@ -42,17 +42,7 @@ impl Share {
         }
     }
 
-    /// Adds a function of which `used` was consumed; it counts as consumed if half of it was.
-    pub(super) fn add_part(&mut self, weight: u128, used: u128) {
-        self.total += weight;
-        self.consumed += used;
-        self.functions += 1;
-        if used * 2 >= weight {
-            self.functions_consumed += 1;
-        }
-    }
-
-    fn add(&mut self, weight: u128, consumed: bool) {
+    pub(super) fn add(&mut self, weight: u128, consumed: bool) {
         self.total += weight;
         self.functions += 1;
         if consumed {

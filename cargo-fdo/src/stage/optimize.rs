@@ -440,7 +440,7 @@ pub(super) fn c_place(
 }
 
 /// Functions of the standard library that a crate's compilation made.
-const STD: &str = "std";
+pub(super) const STD: &str = "std";
 
 pub(super) fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Place {
     let (prefix, symbol) = names::split(name);
@@ -451,7 +451,8 @@ pub(super) fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<Str
     let Some(krate) = krate else {
         return Place::Here("main and other unmangled functions".to_owned());
     };
-    if matches!(krate, "std" | "core" | "alloc") {
+    // `__rustc` is what rustc itself makes, such as the way from `alloc` to the allocator.
+    if matches!(krate, "std" | "core" | "alloc" | "__rustc") {
         return Place::Here(STD.to_owned());
     }
     match workspace.by_crate(krate) {

@@ -1,7 +1,7 @@
 //! Sampled profiles in the optimised build: what each compiler reads, and what it used.
 
 use super::build::Built;
-use super::optimize::{LOST_SHOWN, OptimizeError, Place, Use, c_place, rust_place};
+use super::optimize::{LOST_SHOWN, OptimizeError, Place, STD, Use, c_place, rust_place};
 use super::{census, units};
 use crate::fs;
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -156,7 +156,13 @@ pub(super) fn measure(
     for (profile, language, reader) in &profiles {
         for (name, samples) in &profile.functions {
             let place = match language {
-                Lang::Rust => rust_place(name, workspace, &built_crates),
+                Lang::Rust => match rust_place(name, workspace, &built_crates) {
+                    // perf sees the standard library too, which is compiled already.
+                    Place::Here(package) if package == STD && !said.samples.contains_key(name) => {
+                        Place::Elsewhere(package)
+                    }
+                    place => place,
+                },
                 Lang::C => c_place(owners.get(name), plan, workspace, &c_packages),
             };
             match place {

@@ -27,12 +27,20 @@ pub enum Spelling {
 /// What rustc is told for a program to be recorded.
 ///
 /// `unstable`: it takes `-Z` options. Only then can its Rust be compiled with samples too.
+///
+/// Not `line-tables-only`: LLVM then leaves out of DWARF what functions are called and where they
+/// are declared. `-fdebug-info-for-profiling` keeps these two for clang; rustc's form of it sets
+/// discriminators alone (1.95).
 pub fn rustc_record(unstable: bool) -> Vec<String> {
-    let mut flags = vec![RUSTC_LINES.to_owned()];
-    if unstable {
-        flags.push(RUSTC_DISCRIMINATORS.to_owned());
-    }
-    flags
+    let lines = RUSTC_FUNCTIONS.to_owned();
+    [lines]
+        .into_iter()
+        .chain(rustc_discriminators(unstable))
+        .collect()
+}
+
+fn rustc_discriminators(unstable: bool) -> Option<String> {
+    unstable.then(|| RUSTC_DISCRIMINATORS.to_owned())
 }
 
 /// What rustc is told when it uses a slice.
@@ -42,7 +50,9 @@ pub fn rustc_use(slice: &Path, pins: Pins, spelling: Spelling, unstable: bool) -
         Spelling::Unstable => 'Z',
     };
     let mut flags = vec![format!("-{letter}profile-sample-use={}", slice.display())];
-    flags.extend(rustc_record(unstable));
+    // Enough here: LLVM's own representation has the names in any case.
+    flags.push(RUSTC_LINES.to_owned());
+    flags.extend(rustc_discriminators(unstable));
     flags.extend(
         pins.options()
             .into_iter()
@@ -118,6 +128,7 @@ pub fn proof(family: Family, place: &Path) -> Vec<String> {
 const REMARKS: &str = "sample-profile-impl";
 
 const RUSTC_LINES: &str = "-Cdebuginfo=line-tables-only";
+const RUSTC_FUNCTIONS: &str = "-Cdebuginfo=1";
 const RUSTC_DISCRIMINATORS: &str = "-Zdebug-info-for-profiling";
 const CLANG_LINES: &str = "-gline-tables-only";
 const CLANG_DISCRIMINATORS: &str = "-fdebug-info-for-profiling";
@@ -127,7 +138,10 @@ const PROFI: &str = "-sample-profile-use-profi";
 
 /// Whether `flag` is ours for line tables, to be left out where the user asks for more.
 pub fn is_line_tables(flag: &str) -> bool {
-    matches!(flag, RUSTC_LINES | CLANG_LINES | GCC_LINES)
+    matches!(
+        flag,
+        RUSTC_LINES | RUSTC_FUNCTIONS | CLANG_LINES | GCC_LINES
+    )
 }
 
 /// Whether arguments ask for more debug information than line tables; the last word holds, as
@@ -207,10 +221,19 @@ mod tests {
             (gcc_record(), gcc_use(slice)),
         ];
         for (record, with_profile) in pairs {
-            for flag in record {
-                assert!(with_profile.contains(&flag), "{flag} {with_profile:?}");
-            }
+            let decides = |flag: &&String| flag.contains("for-profiling");
+            assert_eq!(
+                record.iter().find(decides),
+                with_profile.iter().find(decides),
+                "{record:?} {with_profile:?}"
+            );
+            assert!(with_profile.iter().any(|flag| is_line_tables(flag)));
         }
+    }
+
+    #[test]
+    fn a_recorded_program_of_rust_names_its_functions() {
+        assert!(rustc_record(true).contains(&"-Cdebuginfo=1".to_owned()));
     }
 
     #[test]

@@ -1,21 +1,36 @@
 //! How much of a sampled profile the compilers really used.
 //!
-//! LLVM says how many samples it applied in which function ([`super::applied`]), so positions that
-//! are not in the code any more show. A function's own samples and those of copies inlined in it
-//! are one sum, as LLVM says it after its own inlining by the profile. Where it decides against
-//! inlining a copy, it moves the copy's samples to the function itself (`-sample-profile-merge-inlinee`),
-//! which then has more than its profile: the surplus is credited to those that lack it.
+//! LLVM says how many samples it applied in which function ([`super::applied`]). A function's own
+//! samples and those of copies inlined in it are one sum, as LLVM says it after its own inlining by
+//! the profile. Where it decides against inlining a copy, it moves the copy's samples to the
+//! function itself (`-sample-profile-merge-inlinee`), which then has more than its profile: the
+//! surplus is credited to those that lack it.
 //!
-//! gcc only shows the counts of blocks that it ended up with. A function counts as used, all of
-//! it, if its highest count is at least half of the profile's: a function that was changed so that
-//! its hot part is not found does not reach that. (Later versions of gcc scale counts up, never
-//! down.)
+//! Even of a profile of this very code LLVM does not apply all: it looks at no branch, and lines
+//! that only a later optimisation makes an instruction of have none when it looks. So functions
+//! are judged, like those with counters: one counts as used, all of it, if a quarter of its samples
+//! was applied. Measured on profiles without branch stacks:
+//!
+//! ```text
+//!                                                samples   in functions with
+//!                                                applied   1/2    1/4    1/10 applied
+//! Rust, pulldown-cmark and serde_json, fresh     58 %      84 %   89 %   91 %
+//! the same, all positions moved by a line         4 %       0 %    3 %   13 %
+//! C, SQLite, fresh                               73 %
+//! ```
+//!
+//! gcc only shows the counts of blocks that it ended up with. There a function counts as used if
+//! its highest count is at least half of the profile's: a function that was changed so that its hot
+//! part is not found does not reach that. (Later versions of gcc scale counts up, never down.)
 
 use super::FunctionSamples;
 use super::applied::ByFunction;
 use crate::profile::consumed::{Consumed, Language, Lost, Reason, Share};
 use crate::profile::evidence::Evidence;
 use std::collections::BTreeMap;
+
+/// The part of a function's samples, one in so many, from which on LLVM used it.
+const ONE_IN: u128 = 4;
 
 /// Whose compiler reads a function's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,28 +129,29 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
         if weight == 0 {
             continue;
         }
-        result.all.add_part(weight, used);
+        let consumed = is_used(used, weight);
+        result.all.add(weight, consumed);
         result
             .languages
             .entry(function.language)
             .or_default()
-            .add_part(weight, used);
+            .add(weight, consumed);
         packages
             .entry(&function.package)
             .or_default()
-            .add_part(weight, used);
-        if used * 2 < weight {
+            .add(weight, consumed);
+        if !consumed {
             let reason = if used > 0 || seen {
                 Reason::Mismatched
             } else {
                 Reason::NotSeen
             };
             if reason == Reason::Mismatched {
-                result.mismatched += weight - used;
+                result.mismatched += weight;
             }
             result.lost.push(Lost {
                 name: function.name.to_owned(),
-                count: weight - used,
+                count: weight,
                 reason,
             });
         }
@@ -152,6 +168,10 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
         .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
     result.lost.truncate(keep_lost);
     result
+}
+
+fn is_used(applied: u128, weight: u128) -> bool {
+    applied.saturating_mul(ONE_IN) >= weight
 }
 
 /// The name that the profile may have for a symbol: without what compilers append to copies.
@@ -274,17 +294,19 @@ mod tests {
     }
 
     #[test]
-    fn positions_that_were_not_found_are_lost() {
-        let (hot, gone) = (samples(&[100, 300]), samples(&[50]));
+    fn a_function_with_few_of_its_positions_is_lost() {
+        let (hot, changed, gone) = (samples(&[100, 300]), samples(&[10, 290]), samples(&[50]));
         let functions = [
             function("hot", &hot, Reader::Llvm),
+            function("changed", &changed, Reader::Llvm),
             function("gone", &gone, Reader::Llvm),
         ];
-        let result = consumed(&functions, &said(&[("hot.llvm.77", 100)], &[]), 9);
-        assert_eq!((result.all.total, result.all.consumed), (450, 100));
+        let said = said(&[("hot.llvm.77", 100), ("changed", 10)], &[]);
+        let result = consumed(&functions, &said, 9);
+        assert_eq!((result.all.total, result.all.consumed), (750, 400));
         assert_eq!(
             (result.all.functions, result.all.functions_consumed),
-            (2, 0)
+            (3, 1)
         );
         assert_eq!(result.mismatched, 300);
         let lost: Vec<_> = result
@@ -297,20 +319,18 @@ mod tests {
 
     #[test]
     fn a_copy_that_was_not_inlined_is_credited_to_where_the_profile_has_it() {
-        let hot = inlining(&[100], "tiny", samples(&[400]));
+        let hot = inlining(&[10], "tiny", samples(&[400]));
         let tiny = samples(&[10]);
         let functions = [
             function("hot", &hot, Reader::Llvm),
             function("tiny", &tiny, Reader::Llvm),
         ];
-        let result = consumed(&functions, &said(&[("hot", 100), ("tiny", 410)], &[]), 9);
-        assert_eq!((result.all.total, result.all.consumed), (510, 510));
-        assert_eq!(result.lost, []);
-        // But never more than the profile has there.
-        let result = consumed(&functions, &said(&[("hot", 100), ("tiny", 9000)], &[]), 9);
-        assert_eq!(result.all.consumed, 510);
-        let result = consumed(&functions, &said(&[("other", 9000)], &[]), 9);
-        assert_eq!(result.all.consumed, 0);
+        let share =
+            |samples: &[(&str, u64)]| consumed(&functions, &said(samples, &[]), 9).all.consumed;
+        assert_eq!(share(&[("hot", 10), ("tiny", 410)]), 420);
+        // What is tiny's own is no surplus, and no function's surplus is everybody's.
+        assert_eq!(share(&[("hot", 10), ("tiny", 10)]), 10);
+        assert_eq!(share(&[("hot", 10), ("other", 9000)]), 0);
     }
 
     #[test]
