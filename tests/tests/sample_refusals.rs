@@ -32,7 +32,7 @@ fn no_permission_names_what_stands_in_the_way() {
         &[
             "perf is not permitted to record: Access to performance monitoring",
             "hint: ",
-            "CAP_PERFMON",
+            "PERFMON",
         ],
     );
     // Nothing was built for it.
