@@ -94,14 +94,14 @@ fn a_running_process_until_its_time_is_over_its_load_ends_or_ctrl_c() {
     let samples = |run: &fdo_tests::Run| {
         run.stderr_has("Samples").stderr_lacks("cut short");
     };
-    let timed = ["record", "--pid", &pid, "--duration", "300ms"];
+    let timed = ["record", "--pid", &pid, "--duration", "1s"];
     samples(&t.cargo_fdo(timed).succeeds());
-    let load = ["record", "--pid", &pid, "--", "sleep", "0.3"];
+    let load = ["record", "--pid", &pid, "--", "sleep", "2"];
     samples(&t.cargo_fdo(load).succeeds());
 
     let out = t.path("int.data");
     let child = start(&t, &["record", "--pid", &pid, "-o", "int.data"], &out);
-    std::thread::sleep(Duration::from_millis(300));
+    std::thread::sleep(Duration::from_secs(1));
     signal(child.id(), rustix::process::Signal::INT);
     let output = child.wait_with_output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
@@ -171,4 +171,42 @@ fn a_recording_that_is_full_is_kept() {
         .cargo_fdo(["record", "--max-size", "200K", "--", "sh", "-c", &script])
         .succeeds();
     run.stderr_has("greatest size").stderr_has("Samples");
+}
+
+#[test]
+fn a_recording_is_converted_by_the_program_that_it_is_of() {
+    require!("perf", "gcc");
+    let t = Sandbox::project().file(
+        "hot.c",
+        "__attribute__((noinline)) unsigned hot(unsigned n) {\n\
+         \x20 unsigned sum = 0;\n\
+         \x20 for (unsigned i = 0; i < n; i++)\n\
+         \x20   sum = sum * 31 + (i & 3);\n\
+         \x20 return sum;\n\
+         }\n\
+         int main(int argc, char **argv) { return hot(300000000u + argc) == 7; }\n",
+    );
+    let _ = t.run("gcc", ["-O2", "-g", "hot.c", "-o", "hot"]).succeeds();
+    let _ = t.cargo_fdo(["record", "--", "./hot"]).succeeds();
+    let convert = |to, out| {
+        let words = [
+            "profile",
+            "convert",
+            "--to",
+            to,
+            "--binary",
+            "hot",
+            "perf.data",
+            "-o",
+            out,
+        ];
+        t.cargo_fdo(words)
+    };
+    let _ = convert("gcov-v2", "hot.afdo").succeeds();
+    let show = t.cargo_fdo(["profile", "show", "hot.afdo"]).succeeds();
+    show.stdout_has("hot");
+    let _ = convert("llvm-text", "hot.txt").fails_saying(
+        6,
+        &["no sample in `hot` is in code that rustc or clang compiled"],
+    );
 }

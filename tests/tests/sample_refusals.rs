@@ -4,7 +4,7 @@
 
 use fdo_tests::Sandbox;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 /// A project whose perf is a script that answers `--version` and then does this.
 fn with_perf(behaviour: &str) -> Sandbox {
@@ -32,7 +32,7 @@ fn no_permission_names_what_stands_in_the_way() {
         &[
             "perf is not permitted to record: Access to performance monitoring",
             "hint: ",
-            "CAP_PERFMON",
+            "PERFMON",
         ],
     );
     // Nothing was built for it.

@@ -1,8 +1,10 @@
 //! `train --method sample` and `import` with the real perf, on a program with Rust and C.
 
+use cargo_fdo::profile::sample::SampleProfile;
+use cargo_fdo::profile::sample::gcov::{self, GcovProfile, Version};
 use fdo_tests::{Run, Sandbox, require};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::PermissionsExt;
 
 /// Some hundred milliseconds of each language.
 const ROUNDS: &str = "200000000";
@@ -106,6 +108,8 @@ fn profiles_of_others_are_merged_by_weight() {
         .succeeds();
     let merged = fs::read_to_string(t.campaign("merged.sample.txt")).unwrap();
     assert_eq!(merged, "c_work:51:8\n 1: 17\n 2: 34\n");
+    let program = std::env::current_exe().unwrap();
+    let program = program.to_str().unwrap();
     for (name, bytes, words) in [
         (
             "x.profraw",
@@ -116,7 +120,10 @@ fn profiles_of_others_are_merged_by_weight() {
         ("x.bin", b"\x00\x01\x02", "can't be read"),
     ] {
         fs::write(t.path(name), bytes).unwrap();
-        let _ = t.cargo_fdo(["import", name]).fails_saying(6, &[words]);
+        // Any program will do: nothing of the file gets as far.
+        let _ = t
+            .cargo_fdo(["import", name, "--binary", program])
+            .fails_saying(6, &[words]);
     }
 }
 
@@ -143,15 +150,11 @@ fn a_converter_that_does_not_work_here_is_refused_with_what_it_did() {
     fs::create_dir(&bin).unwrap();
     let tool = bin.join("create_gcov");
     // As version 0.19 does with DWARF 5: a word on stderr, an empty profile, and success.
-    let empty = r"adcg\002\000\000\000\000\000\000\000\000\000\000\252\000\000\000\000\000\000\000\000\000\000\000\254\000\000\000\000\000\000\000\000";
-    fs::write(
-        &tool,
-        format!(
-            "#!/bin/sh\necho 'Unknown event type: 82' >&2\n\
-             for arg; do case $arg in --gcov=*) printf '{empty}' > \"${{arg#--gcov=}}\";; esac; done\n"
-        ),
-    )
-    .unwrap();
+    let empty = GcovProfile::new(Version::V2, SampleProfile::default());
+    fs::write(bin.join("empty"), gcov::write(&empty).bytes).unwrap();
+    let script = "#!/bin/sh\necho 'Unknown event type: 82' >&2\n\
+                  for arg; do case $arg in --gcov=*) cp \"${0%/*}/empty\" \"${arg#--gcov=}\";; esac; done\n";
+    fs::write(&tool, script).unwrap();
     fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
     let path = std::env::var("PATH").unwrap();
     let t = t.env("PATH", format!("{}:{path}", bin.display()));

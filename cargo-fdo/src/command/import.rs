@@ -10,6 +10,7 @@ use crate::profile::sample::read::{InputKind, KIND_BYTES};
 use crate::profile::sample::{gcov, llvm_text};
 use crate::report;
 use crate::stage::convert::Profiles;
+use crate::stage::images::Made;
 use crate::stage::sample;
 use crate::stage::{census, units};
 use crate::store::campaign::{Method, WorkloadEntry};
@@ -119,7 +120,11 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
     let state = session.layout.state(Phase::Sample);
     let mut made = Vec::new();
     for path in &args.binary {
-        made.push(sample::look(path).ok_or_else(|| ImportError::NotLinked(path.clone()))?);
+        let file = sample::look(path).ok_or_else(|| ImportError::NotLinked(path.clone()))?;
+        made.push(Made {
+            named: true,
+            ..file
+        });
     }
     if made.is_empty() {
         made = sample::made(&target_dir, &session.cargo.target)?;

@@ -118,7 +118,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         enough,
         deadline: None,
     };
-    let attended = attend::run(&call, times)?;
+    let attended = attend::run(&call, times, &out)?;
     match verdict(&attended, &out, limits.max_bytes) {
         Verdict::NoFile => {
             return Err(RecordError::Perf {

@@ -8,6 +8,7 @@ use crate::tool::{Invocation, ToolError};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::OnceLock;
@@ -38,21 +39,24 @@ pub struct Attended {
     pub duration: Duration,
 }
 
-/// When perf is stopped, counted from its start.
+/// When perf is stopped.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Times {
-    /// The recording is long enough.
+    /// The recording is long enough, from when its file has a first byte: on a busy machine perf
+    /// takes seconds until it records.
     pub enough: Option<Duration>,
-    /// Its command takes too long.
+    /// Its command takes too long, from the start of perf.
     pub deadline: Option<Duration>,
 }
 
-/// Runs perf to its end. The output of the command goes to our stderr: stdout is for data.
+/// Runs perf to its end; `out` is its file. The output of the command goes to our stderr: stdout is for data.
 ///
 /// # Errors
 ///
 /// If perf does not start.
-pub fn run(call: &Invocation, times: Times) -> Result<Attended, ToolError> {
+pub fn run(call: &Invocation, times: Times, out: &Path) -> Result<Attended, ToolError> {
+    // That of an earlier run would look like this one's.
+    let _ = std::fs::remove_file(out);
     let signals = Signals::watch();
     let mut command = call.command();
     command
@@ -67,7 +71,7 @@ pub fn run(call: &Invocation, times: Times) -> Result<Attended, ToolError> {
     let start = Instant::now();
     let mut child = command.spawn().map_err(|source| call.start_error(source))?;
     let (status, end) =
-        wait(&mut child, start, times, &signals).map_err(|source| call.start_error(source))?;
+        wait(&mut child, times, out, &signals).map_err(|source| call.start_error(source))?;
     Ok(Attended {
         status,
         end,
@@ -77,25 +81,39 @@ pub fn run(call: &Invocation, times: Times) -> Result<Attended, ToolError> {
 
 fn wait(
     child: &mut Child,
-    start: Instant,
     times: Times,
+    out: &Path,
     signals: &Signals,
 ) -> std::io::Result<(ExitStatus, End)> {
     const STEP: Duration = Duration::from_millis(10);
     /// perf may have gigabytes to write, so this is long.
     const GRACE: Duration = Duration::from_secs(120);
-    let passed = |limit: Option<Duration>| limit.is_some_and(|limit| start.elapsed() >= limit);
+    let start = Instant::now();
+    let mut recording: Option<Instant> = None;
+    let passed = |limit: Option<Duration>, since: Instant| {
+        limit.is_some_and(|limit| since.elapsed() >= limit)
+    };
     let end = loop {
         if let Some(status) = child.try_wait()? {
+            use std::os::unix::process::ExitStatusExt;
+            // A perf that was killed could not stop its command.
+            if status.signal().is_some()
+                && let Some(group) = pid(child)
+            {
+                let _ = rustix::process::kill_process_group(group, Signal::KILL);
+            }
             return Ok((status, End::Itself));
         }
         if signals.came() {
             break End::Interrupt;
         }
-        if passed(times.deadline) {
+        if passed(times.deadline, start) {
             break End::Deadline;
         }
-        if passed(times.enough) {
+        if recording.is_none() && out.metadata().is_ok_and(|file| file.len() > 0) {
+            recording = Some(Instant::now());
+        }
+        if recording.is_some_and(|since| passed(times.enough, since)) {
             break End::Time;
         }
         std::thread::sleep(STEP);
@@ -179,28 +197,48 @@ mod tests {
 
     #[test]
     fn what_ends_by_itself_is_left_alone() {
-        let done = run(&sh("exit 7"), Times::default()).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let done = run(&sh("exit 7"), Times::default(), &out).unwrap();
         assert_eq!((done.status.code(), done.end), (Some(7), End::Itself));
     }
 
     #[test]
     fn enough_and_too_long_are_sigint_and_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let script = format!(
+            "trap 'exit 3' INT; echo x > '{}'; while :; do sleep 0.01; done",
+            out.display()
+        );
         let times = Times {
-            // Time for the shell to set its trap, on a busy machine too.
-            enough: Some(Duration::from_millis(500)),
+            enough: Some(Duration::from_millis(20)),
             deadline: None,
         };
-        let done = run(
-            &sh("trap 'exit 3' INT; while :; do sleep 0.01; done"),
-            times,
-        )
-        .unwrap();
+        let done = run(&sh(&script), times, &out).unwrap();
         assert_eq!((done.status.code(), done.end), (Some(3), End::Time));
+        // Without a file it is not recording yet.
         let times = Times {
-            enough: Some(Duration::from_secs(60)),
+            enough: Some(Duration::from_millis(1)),
             deadline: Some(Duration::from_millis(30)),
         };
-        let done = run(&Invocation::new("sleep").arg("30"), times).unwrap();
+        let done = run(&Invocation::new("sleep").arg("30"), times, &out).unwrap();
         assert_eq!((done.status.signal(), done.end), (Some(2), End::Deadline));
+    }
+
+    #[test]
+    fn what_perf_started_does_not_outlive_a_killed_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let (out, pid) = (dir.path().join("out"), dir.path().join("pid"));
+        let script = format!("sleep 60 & echo $! > '{}'; kill -9 $$", pid.display());
+        run(&sh(&script), Times::default(), &out).unwrap();
+        let pid = std::fs::read_to_string(pid).unwrap();
+        let state = format!("/proc/{}/stat", pid.trim());
+        let start = Instant::now();
+        // Gone, or dead and not yet waited for.
+        while std::fs::read_to_string(&state).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(start.elapsed() < Duration::from_secs(50), "it lives");
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }

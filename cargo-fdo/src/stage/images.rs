@@ -71,6 +71,9 @@ pub struct Made {
     pub path: PathBuf,
     /// Its GNU build id.
     pub build_id: Option<Vec<u8>>,
+    /// Whether the user named it as the recorded program: then its name alone will do for a
+    /// recording without build ids of another machine.
+    pub named: bool,
 }
 
 /// What becomes of a file's samples.
@@ -204,7 +207,11 @@ fn find<'a>(image: &ImageSamples, made: &'a [Made]) -> Found<'a> {
         Some(path) => Path::new(path),
         None => path,
     };
-    match made.iter().find(|made| made.path == path) {
+    let is_namesake = |made: &&Made| {
+        made.named && image.build_id.is_none() && made.path.file_name() == path.file_name()
+    };
+    let of_path = made.iter().find(|made| made.path == path);
+    match of_path.or_else(|| made.iter().find(is_namesake)) {
         None => Found::None,
         Some(made) if replaced || (image.build_id.is_some() && made.build_id.is_some()) => {
             Found::Other(made)
@@ -245,6 +252,7 @@ mod tests {
         Made {
             path: path.into(),
             build_id: id.map(|id| vec![id; 20]),
+            named: false,
         }
     }
 
@@ -301,6 +309,15 @@ mod tests {
                 "{words}"
             );
         }
+    }
+
+    #[test]
+    fn a_named_program_is_found_by_its_name_where_there_is_no_build_id() {
+        let mut named = made("/kept/app", Some(1));
+        assert!(picked(vec![image("/srv/app", None, 10)], &[named.clone()]).is_err());
+        named.named = true;
+        assert!(picked(vec![image("/srv/app", None, 10)], &[named.clone()]).is_ok());
+        assert!(picked(vec![image("/srv/app", Some(2), 10)], &[named]).is_err());
     }
 
     #[test]

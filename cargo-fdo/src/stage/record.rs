@@ -223,7 +223,7 @@ fn one(
         enough: recorder.duration,
         deadline,
     };
-    let attended = attend::run(&call, times)?;
+    let attended = attend::run(&call, times, file)?;
     match verdict(&attended, file, recorder.limits.max_bytes) {
         Verdict::Done => {}
         Verdict::Full => ui.warn(format_args!(

@@ -132,5 +132,6 @@ pub fn look(path: &Path) -> Option<Made> {
     Some(Made {
         path: path.canonicalize().ok()?,
         build_id: linked_file::read(file)?.build_id,
+        named: false,
     })
 }

@@ -260,6 +260,7 @@ fn choose(
                     refusal = Some(format!("`{}`: {lacks}, not supported", way.event));
                 } else {
                     tried.push(way.event);
+                    refusal = None;
                 }
             }
             // The last words count: what works everywhere is tried last.
@@ -310,7 +311,12 @@ fn trial(perf: &Perf, way: &Sampling, scratch: &Path) -> Result<Seen, String> {
     let _ = std::fs::remove_file(&out);
     let load =
         Invocation::new("sh").args(["-c", "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done"]);
-    let call = perf.record(way, &Limits::default(), &out, &load);
+    // A low frequency that the user wants would leave such a short recording empty.
+    let mut often = way.clone();
+    if let Pace::Frequency(hertz) = &mut often.pace {
+        *hertz = (*hertz).max(HARDWARE_HERTZ);
+    }
+    let call = perf.record(&often, &Limits::default(), &out, &load);
     let said = call.probe().map_err(|error| error.to_string())?;
     if !said.status.success() {
         return Err(if said.stderr.trim().is_empty() {
@@ -551,7 +557,11 @@ mod tests {
         };
         let error = chosen(&Wanted::default(), Cpu::Intel, &forbidden).unwrap_err();
         assert!(matches!(error, Refused::Permission { .. }), "{error}");
-        let idle = |_: &Sampling| seen(0, false, true);
+        // The clock has the last word.
+        let idle = |way: &Sampling| match way.branch_stacks {
+            true => Err(NO_STACKS.to_owned()),
+            false => seen(0, false, true),
+        };
         let error = chosen(&Wanted::default(), Cpu::Intel, &idle).unwrap_err();
         assert!(matches!(error, Refused::Nothing { .. }), "{error}");
     }
