@@ -19,11 +19,13 @@ pub mod convert;
 pub mod debug_file;
 mod discriminator;
 mod dwarf;
+mod flow;
 pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
 pub mod image;
 mod images;
+mod instructions;
 pub mod llvm_text;
 mod maps;
 pub mod merge;
