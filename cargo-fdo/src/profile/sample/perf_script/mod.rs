@@ -192,7 +192,10 @@ impl<'s> Text<'s> {
                     self.processes.change(pid, self.number, Change::Exit);
                 }
             }
-            Line::Lost(samples) => self.recording.lost_samples += samples,
+            Line::Lost(samples) => {
+                let lost = &mut self.recording.lost_samples;
+                *lost = lost.saturating_add(samples);
+            }
             Line::Unknown => {
                 self.first_unknown.get_or_insert(self.number);
             }
