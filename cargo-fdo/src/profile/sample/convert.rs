@@ -24,7 +24,9 @@ use super::dwarf::{self, Code, Producer, Scope, Sections, Stretch, Touched};
 use super::image::{Image, ImageError};
 use super::quality::Quality;
 use super::recording::{ImageSamples, OUTSIDE};
-use super::{BodySample, FunctionSamples, Location, SampleProfile, discriminator, merge, names};
+use super::{
+    BodySample, FunctionSamples, Location, SampleProfile, discriminator, flow, merge, names,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -47,6 +49,8 @@ pub enum Counts {
     Sum,
     /// Samples a byte of code, times [`SCALE`].
     Mean,
+    /// The largest count of a basic block, as [`flow`] estimates it.
+    Flow,
 }
 
 /// How often a function was entered, without branch stacks.
@@ -54,7 +58,8 @@ pub enum Counts {
 pub enum Heads {
     /// Never, as `create_gcov` writes it.
     Zero,
-    /// As often as the source position at its entry was executed, and at least once.
+    /// As often as the source position at its entry was executed, and at least once; with
+    /// [`Counts::Flow`], as often as flow enters it.
     Entry,
 }
 
@@ -158,9 +163,8 @@ pub fn convert(
 /// What was executed, by the linker's addresses.
 struct Executed {
     branch_stacks: bool,
-    /// Samples by address, in order; not used with branch stacks.
-    addresses: Vec<(u64, u64)>,
-    /// With branch stacks: code that ran equally often, in order, not overlapping.
+    /// Code that has one count, in order of address, not overlapping. Without branch stacks: each
+    /// byte that was sampled.
     ranges: Vec<(Range<u64>, u64)>,
     /// Branches by where they go to, then where they come from.
     branches: Vec<(u64, u64, u64)>,
@@ -176,7 +180,6 @@ impl Executed {
     fn new(samples: &ImageSamples, image: &Image<'_>) -> Executed {
         let branch_stacks = !samples.ranges.is_empty() || !samples.branches.is_empty();
         let (mut weight, mut not_loaded) = (0, 0);
-        let mut addresses = Vec::new();
         let mut ranges = Vec::new();
         if branch_stacks {
             for (&(first, last), &count) in &samples.ranges {
@@ -194,11 +197,10 @@ impl Executed {
             for (&at, &count) in &samples.addresses {
                 add(&mut weight, count);
                 match image.address(at) {
-                    Some(at) => addresses.push((at, count)),
+                    Some(at) => ranges.push((at..at.saturating_add(1), count)),
                     None => add(&mut not_loaded, count),
                 }
             }
-            addresses.sort_unstable();
         }
         let mut branches: Vec<(u64, u64, u64)> = samples
             .branches
@@ -221,7 +223,6 @@ impl Executed {
         sources.sort_unstable();
         Executed {
             branch_stacks,
-            addresses,
             ranges: disjoint(ranges.into_iter()),
             branches,
             sources,
@@ -233,36 +234,10 @@ impl Executed {
     fn touched(&self) -> Touched {
         let one = |at: u64| at..at.saturating_add(1);
         let mut ranges: Vec<Range<u64>> = Vec::new();
-        ranges.extend(self.addresses.iter().map(|(at, _)| one(*at)));
         ranges.extend(self.ranges.iter().map(|(range, _)| range.clone()));
         ranges.extend(self.branches.iter().map(|(to, _, _)| one(*to)));
         ranges.extend(self.sources.iter().map(|(from, _, _)| one(*from)));
         Touched::new(ranges)
-    }
-
-    /// Samples of a stretch of code.
-    fn weight(&self, code: &Range<u64>) -> Weight {
-        let mut weight = Weight {
-            bytes: code.end - code.start,
-            ..Weight::default()
-        };
-        if self.branch_stacks {
-            let first = self
-                .ranges
-                .partition_point(|(range, _)| range.end <= code.start);
-            let rest = self.ranges.get(first..).unwrap_or_default();
-            for (range, count) in rest.iter().take_while(|(range, _)| range.start < code.end) {
-                let bytes = range.end.min(code.end) - range.start.max(code.start);
-                weight.add(*count, bytes);
-            }
-        } else {
-            let first = self.addresses.partition_point(|(at, _)| *at < code.start);
-            let rest = self.addresses.get(first..).unwrap_or_default();
-            for (_, count) in rest.iter().take_while(|(at, _)| *at < code.end) {
-                weight.add(*count, 1);
-            }
-        }
-        weight
     }
 
     /// Branches to an address.
@@ -280,6 +255,21 @@ impl Executed {
         let rest = self.sources.get(first..).unwrap_or_default();
         &rest[..rest.partition_point(|(from, ..)| *from < code.end)]
     }
+}
+
+/// What `counts`, in order and not overlapping, say of a stretch of code.
+fn weigh(counts: &[(Range<u64>, u64)], code: &Range<u64>) -> Weight {
+    let mut weight = Weight {
+        bytes: code.end - code.start,
+        ..Weight::default()
+    };
+    let first = counts.partition_point(|(range, _)| range.end <= code.start);
+    let rest = counts.get(first..).unwrap_or_default();
+    for (range, count) in rest.iter().take_while(|(range, _)| range.start < code.end) {
+        let bytes = range.end.min(code.end) - range.start.max(code.start);
+        weight.add(*count, bytes);
+    }
+    weight
 }
 
 fn add(sum: &mut u64, weight: u64) {
@@ -333,7 +323,7 @@ impl Weight {
 
     fn count(&self, counts: Counts) -> u64 {
         match counts {
-            Counts::Max => self.max,
+            Counts::Max | Counts::Flow => self.max,
             Counts::Sum => self.sum,
             Counts::Mean => self.sum.saturating_mul(SCALE).div_ceil(self.bytes.max(1)),
         }
@@ -358,6 +348,8 @@ struct Draft {
     copies: Vec<Copy>,
     /// Without branch stacks: where in `copies` the code at the entry belongs.
     first: Option<(usize, Location)>,
+    /// How often flow enters it, where that is estimated.
+    entered: Option<u64>,
     /// Samples, for the quality.
     samples: u64,
     /// Bytes of code, for the quality.
@@ -383,7 +375,7 @@ impl Conversion<'_, '_> {
         let weight: u64 = code
             .ranges
             .iter()
-            .map(|range| self.counts.weight(range).sum)
+            .map(|range| weigh(&self.counts.ranges, range).sum)
             .fold(0, u64::saturating_add);
         let other = match self.policy.flavour {
             Flavour::Llvm => Producer::Gcc,
@@ -409,16 +401,26 @@ impl Conversion<'_, '_> {
             let place = self.place(scope, &code.scopes, &places, &mut copies);
             places.push(place);
         }
+        let estimate =
+            (!self.counts.branch_stacks && self.policy.counts == Counts::Flow).then(|| {
+                flow::estimate(self.image, code, |range| {
+                    weigh(&self.counts.ranges, range).sum
+                })
+            });
         for stretch in &code.stretches {
-            let weight = self.counts.weight(&stretch.code);
+            let samples = weigh(&self.counts.ranges, &stretch.code);
             let place = places.get(stretch.scope).copied().flatten();
             let scope = &code.scopes[stretch.scope];
             let location = self.location(stretch.line, stretch.discriminator, scope);
             let (Some(place), Some(location)) = (place, location) else {
-                add(&mut self.quality.without_line, weight.sum);
+                add(&mut self.quality.without_line, samples.sum);
                 continue;
             };
-            add(&mut self.quality.mapped, weight.sum);
+            add(&mut self.quality.mapped, samples.sum);
+            let weight = match &estimate {
+                Some(estimate) => weigh(&estimate.blocks, &stretch.code),
+                None => samples,
+            };
             let weight = self.copied(weight, stretch);
             let position = copies[place].body.entry(location).or_default();
             position.weight.join(weight);
@@ -434,6 +436,7 @@ impl Conversion<'_, '_> {
             name,
             entry: code.entry,
             first: self.first(code, &places),
+            entered: estimate.map(|estimate| estimate.entered),
             copies,
             samples: weight,
             bytes: code
@@ -566,7 +569,7 @@ impl Conversion<'_, '_> {
         };
         match self.policy.heads {
             Heads::Zero => 0,
-            Heads::Entry => at_entry().unwrap_or(0).max(1),
+            Heads::Entry => draft.entered.or_else(at_entry).unwrap_or(0).max(1),
         }
     }
 
@@ -586,7 +589,17 @@ impl Conversion<'_, '_> {
                     *known = known.saturating_add(calls);
                 }
             }
-            let (count, total) = if self.counts.branch_stacks {
+            let (count, total) = if self.policy.counts == Counts::Flow && !self.counts.branch_stacks
+            {
+                (
+                    position.weight.max,
+                    if std::env::var("TB").is_ok() {
+                        position.weight.sum
+                    } else {
+                        position.weight.max
+                    },
+                )
+            } else if self.counts.branch_stacks {
                 // As llvm-profgen: what was called there was executed there. It looks at the
                 // outermost function only.
                 let calls = match self.policy.flavour {

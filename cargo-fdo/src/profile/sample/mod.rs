@@ -23,11 +23,13 @@ pub mod debug_file;
 mod discriminator;
 mod dwarf;
 pub mod finished;
+mod flow;
 pub mod gcov;
 #[cfg(test)]
 pub(crate) mod generate;
 pub mod image;
 mod images;
+mod instructions;
 pub mod limits;
 pub mod llvm_text;
 mod maps;
