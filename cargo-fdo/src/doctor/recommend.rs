@@ -181,13 +181,14 @@ fn rustc_samples(rustc: &Rustc) -> RustcSamples {
     let has = |args: [&str; 2]| {
         Invocation::new(&rustc.program)
             .args(args)
+            // Only so does a stable rustc list its unstable options.
+            .env("RUSTC_BOOTSTRAP", "1")
             .probe()
             .is_ok_and(|said| said.stdout.contains("profile-sample-use"))
     };
     if has(["-C", "help"]) {
         return RustcSamples::Stable;
     }
-    // Of a stable rustc this lists the options too; it only does not take them.
     if !has(["-Z", "help"]) {
         return RustcSamples::None;
     }
