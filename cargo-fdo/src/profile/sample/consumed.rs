@@ -142,11 +142,11 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
             .add(weight, consumed);
         if !consumed {
             let reason = if used > 0 || seen {
-                Reason::Mismatched
+                Reason::FewApplied
             } else {
                 Reason::NotSeen
             };
-            if reason == Reason::Mismatched {
+            if reason == Reason::FewApplied {
                 result.mismatched += weight;
             }
             result.lost.push(Lost {
@@ -314,7 +314,7 @@ mod tests {
             .iter()
             .map(|lost| (lost.count, lost.reason))
             .collect();
-        assert_eq!(lost, [(300, Reason::Mismatched), (50, Reason::NotSeen)]);
+        assert_eq!(lost, [(300, Reason::FewApplied), (50, Reason::NotSeen)]);
     }
 
     #[test]
@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(share(&[("hot", 100)]), 0.0);
         assert_eq!(share(&[("other", 400)]), 0.0);
         let result = consumed(&functions, &said(&[], &[("hot", 100)]), 9);
-        assert_eq!(result.lost[0].reason, Reason::Mismatched);
+        assert_eq!(result.lost[0].reason, Reason::FewApplied);
     }
 
     #[test]
