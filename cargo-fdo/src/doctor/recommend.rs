@@ -114,7 +114,7 @@ pub fn advise(facts: &Facts) -> Advice {
                 );
                 otherwise.push(
                     "a service that runs for long under real load, or must not be slowed down: \
-                     `cargo fdo record --pid PID` there, `cargo fdo import` here (below 3 % \
+                     `cargo fdo record --pid PID` there, `cargo fdo import` here (2 to 3 % \
                      overhead, no second build on the server)"
                         .into(),
                 );
