@@ -306,7 +306,7 @@ pub struct RecordArgs {
     /// Stop after this time: `90s`, `5min`
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Samples a second [default: 15000 by the clock, 4000 by a counter]
+    /// Samples a second [default: 4000]
     #[arg(long, value_name = "HERTZ")]
     pub frequency: Option<u32>,
     /// perf's name of the event [default: the best that works here]

@@ -26,7 +26,7 @@
 //! `tool.perf`              | looked for     | name or path
 //! `sample.event`           | tried out      | perf's name of one event
 //! `sample.branch-stacks`   | if possible    | `true`: it must be possible; `false`: without
-//! `sample.frequency`       | by the event   | samples a second
+//! `sample.frequency`       | `4000`         | samples a second
 //! `sample.max-size`        | `"4G"`         | of one recording
 //! `sample.duration`        | none           | how long one run is recorded, and runs
 //! `sample.buffer`          | perf's         | between kernel and perf, for each processor

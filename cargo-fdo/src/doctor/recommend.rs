@@ -114,7 +114,7 @@ pub fn advise(facts: &Facts) -> Advice {
                 );
                 otherwise.push(
                     "a service that runs for long under real load, or must not be slowed down: \
-                     `cargo fdo record --pid PID` there, `cargo fdo import` here (below 3 % \
+                     `cargo fdo record --pid PID` there, `cargo fdo import` here (2 to 3 % \
                      overhead, no second build on the server)"
                         .into(),
                 );
@@ -181,13 +181,14 @@ fn rustc_samples(rustc: &Rustc) -> RustcSamples {
     let has = |args: [&str; 2]| {
         Invocation::new(&rustc.program)
             .args(args)
+            // Only so does a stable rustc list its unstable options.
+            .env("RUSTC_BOOTSTRAP", "1")
             .probe()
             .is_ok_and(|said| said.stdout.contains("profile-sample-use"))
     };
     if has(["-C", "help"]) {
         return RustcSamples::Stable;
     }
-    // Of a stable rustc this lists the options too; it only does not take them.
     if !has(["-Z", "help"]) {
         return RustcSamples::None;
     }
