@@ -49,7 +49,7 @@ pub enum Counts {
     Sum,
     /// Samples a byte of code, times [`SCALE`].
     Mean,
-    /// The largest count of a basic block, as [`flow`] estimates it.
+    /// The largest count of a basic block, as `flow.rs` estimates it.
     Flow,
 }
 
