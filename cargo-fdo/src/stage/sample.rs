@@ -117,6 +117,8 @@ pub fn made(target_dir: &Path, target: &str) -> Result<Vec<Made>, FsError> {
             made.push(file);
         }
     }
+    // A program is a link to a file with a hash in its name, in `deps/`: it is known by the other.
+    made.sort_by_key(|file| file.path.parent().is_some_and(|dir| dir.ends_with("deps")));
     Ok(made)
 }
 
