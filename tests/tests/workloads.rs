@@ -260,3 +260,30 @@ fn a_dry_run_prints_commands_that_run_and_runs_nothing() {
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!(t.used("C and C++"), Some(1.0));
 }
+
+#[test]
+fn benchmarks_and_tests_that_there_are_none_of_do_not_replace_a_profile() {
+    let t = Sandbox::rust_project();
+    t.train();
+    let before = hottest(&t);
+    for (workload, missing) in [("bench", "has a benchmark"), ("test", "has a test")] {
+        for method in ["instrument", "sample"] {
+            if method == "sample" && !tools::require("perf") {
+                continue;
+            }
+            t.cargo_fdo(["train", "--method", method, "--workload", workload])
+                .fails_saying(2, &[missing, "--workload run"]);
+        }
+    }
+    assert_eq!(hottest(&t), before);
+    t.cargo_fdo(["build"]).succeeds();
+
+    // One unit test is enough.
+    let with_test = format!(
+        "{}\n#[test]\nfn steps() {{ assert_eq!(step(4), 2); }}\n",
+        t.read("src/main.rs")
+    );
+    t.write("src/main.rs", &with_test);
+    t.cargo_fdo(["train", "--no-overhead", "--workload", "test"])
+        .succeeds();
+}

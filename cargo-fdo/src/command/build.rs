@@ -1,5 +1,7 @@
 //! `cargo fdo build`, and `run`, `test`, `bench` of what it built.
 
+mod cause;
+
 use super::Session;
 use crate::cli::{BuildArgs, RunArgs};
 use crate::error::{Diagnose, ExitCode, Result};
@@ -12,13 +14,12 @@ use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
 use crate::store::Campaign;
-use crate::store::campaign::{self, Method};
+use crate::store::campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
 use crate::ui::Ui;
-use fdo_build::flags::Counters;
-use fdo_build::protocol::{Family, Phase};
+use fdo_build::protocol::Phase;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -188,7 +189,7 @@ fn optimized(
             report.judged_share(),
             session.settings.min_match,
             session.settings.allow_stale,
-            || cause(&report, &campaign, &toolbox),
+            || cause::of(session, &report, &campaign, &toolbox),
             ui,
         )?;
     } else {
@@ -226,7 +227,10 @@ fn warn_of_plain_code(session: &Session, built: &Built) -> Result<()> {
     Ok(())
 }
 
-/// Whether the user's settings let a package's code of a language use the profile.
+/// Whether a package's code of a language should use the profile.
+///
+/// Only what the user's file says of the package takes its counts out of the account, not what some
+/// tool of this run can't do.
 fn takes_part(session: &Session, toolbox: &Toolbox, package: &str, language: Lang) -> bool {
     let name = session
         .workspace
@@ -235,18 +239,18 @@ fn takes_part(session: &Session, toolbox: &Toolbox, package: &str, language: Lan
         .find(|known| known.id() == package)
         .map_or(package, |known| known.name.as_str());
     let policy = session.config.policy(name);
-    if let Some(samples) = &toolbox.samples {
-        return match language {
-            Lang::Rust => policy.rust && samples.rust.reads().is_some(),
-            Lang::C => policy.c && samples.c.is_some(),
-        };
-    }
     match language {
-        Lang::Rust => policy.rust,
-        // A compiler that the user keeps although it can't be profiled is a choice too.
-        Lang::C => {
-            policy.c && policy.counters == Counters::Ir && toolbox.c.verdict == Verdict::Fits
+        // Without its unstable option rustc reads no samples, and that was said.
+        Lang::Rust => {
+            policy.rust
+                && toolbox
+                    .samples
+                    .as_ref()
+                    .is_none_or(|samples| samples.rust.reads().is_some())
         }
+        // Whatever compiles it now: another compiler than that of the training loses the counts, and
+        // it must show.
+        Lang::C => policy.c,
     }
 }
 
@@ -273,39 +277,6 @@ fn explain_differences(ui: &Ui, campaign: &Campaign, toolbox: &Toolbox) {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// The likeliest reason for a low match.
-fn cause(report: &UseReport, campaign: &Campaign, toolbox: &Toolbox) -> String {
-    if campaign.manifest.rustc != toolbox.rustc.version {
-        return "the profile is of another rustc".into();
-    }
-    if let Some(words) = other_c_compiler(campaign, toolbox) {
-        return words;
-    }
-    if report.is_empty() {
-        return "this build contains none of the code that the profile is of".into();
-    }
-    if report.mismatched_counts * 2 > report.lost_counts() {
-        return "most of the lost functions were changed since the training".into();
-    }
-    "most of the lost functions are not in this program any more, or the profile is of another one"
-        .into()
-}
-
-/// Samples of gcc's code are nothing for clang, and the other way round: they divide lines into
-/// blocks by other rules.
-fn other_c_compiler(campaign: &Campaign, toolbox: &Toolbox) -> Option<String> {
-    let has = |name| campaign.manifest.slices.contains_key(name);
-    let (then, now) = match toolbox.c.family {
-        _ if campaign.manifest.method != Method::Sample => return None,
-        Family::Clang if has(campaign::GCC) && !has(campaign::C) => ("gcc", "clang"),
-        Family::Gcc if has(campaign::C) && !has(campaign::GCC) => ("clang", "gcc"),
-        _ => return None,
-    };
-    Some(format!(
-        "the profile of C and C++ is of {then}'s code, and this build compiles them with {now}"
-    ))
 }
 
 /// What the findings of a build depend on, beside the compilers' words: if nothing was

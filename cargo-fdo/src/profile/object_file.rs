@@ -179,34 +179,59 @@ const MAX_NAMED: usize = 100;
 ///
 /// If the archive can't be read. A member that can't be counts as no object.
 pub fn archive_census(path: &Path) -> Result<Census, ObjectError> {
+    let mut census = Census::default();
+    for_each_member(path, |name, data| {
+        census.members += 1;
+        match data {
+            Some(data) => census.add(name, data),
+            None => census.missing += 1,
+        }
+    })?;
+    Ok(census)
+}
+
+/// What [`code_id`] says of each member of an archive that holds code: object files and bitcode.
+///
+/// # Errors
+///
+/// If the archive can't be read.
+pub fn archive_code(path: &Path) -> Result<Vec<String>, ObjectError> {
+    let mut code = Vec::new();
+    for_each_member(path, |_, data| {
+        let holds = |data: &&[u8]| is_bitcode(data) || object::File::parse(*data).is_ok();
+        code.extend(data.filter(holds).map(code_id));
+    })?;
+    Ok(code)
+}
+
+/// Calls `visit` with the name and content of each member but rustc's `lib.rmeta`; content is
+/// `None` where the file is gone that a thin archive names.
+fn for_each_member(
+    path: &Path,
+    mut visit: impl FnMut(&str, Option<&[u8]>),
+) -> Result<(), ObjectError> {
     let bytes = fs::read(path).map_err(|error| ObjectError::Io(path.to_owned(), error))?;
     let fail = |error| ObjectError::Archive(path.to_owned(), error);
     let archive = ArchiveFile::parse(bytes.as_slice()).map_err(fail)?;
-    let thin = archive.is_thin();
-    let mut census = Census::default();
     for member in archive.members() {
         let member = member.map_err(fail)?;
         let name = String::from_utf8_lossy(member.name()).into_owned();
         if name == "lib.rmeta" {
             continue;
         }
-        census.members += 1;
-        if thin {
+        if archive.is_thin() {
             let file = path.parent().unwrap_or(Path::new("")).join(&name);
             // The archive may name anything; a device would never end.
             let data = fs::metadata(&file)
                 .ok()
                 .filter(fs::Metadata::is_file)
                 .and_then(|_| fs::read(&file).ok());
-            match data {
-                Some(data) => census.add(&name, &data),
-                None => census.missing += 1,
-            }
+            visit(&name, data.as_deref());
         } else {
-            census.add(&name, member.data(bytes.as_slice()).map_err(fail)?);
+            visit(&name, Some(member.data(bytes.as_slice()).map_err(fail)?));
         }
     }
-    Ok(census)
+    Ok(())
 }
 
 impl Census {
@@ -281,6 +306,20 @@ pub fn text_hash(bytes: &[u8]) -> Result<String, ObjectError> {
         hash.update(data);
     }
     Ok(digest::hex(&hash.finalize()))
+}
+
+/// What tells one object's code from another's, whatever is renamed, stripped or archived later:
+/// [`text_hash`], or the hash of the whole where there is no machine code (bitcode, say).
+pub fn code_id(bytes: &[u8]) -> String {
+    let has_code = |file: object::File<'_>| {
+        file.sections()
+            .any(|section| section.kind() == SectionKind::Text && section.size() > 0)
+    };
+    object::File::parse(bytes)
+        .is_ok_and(has_code)
+        .then(|| text_hash(bytes).ok())
+        .flatten()
+        .unwrap_or_else(|| digest::whole(bytes))
 }
 
 #[cfg(test)]

@@ -30,12 +30,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
         }
         ui.status("C and C++", &words);
         if row.unseen > 0 {
-            ui.warn(format_args!(
-                "{}: {} compiled by something that does not go through CC or CXX; \
-                 `fdo_build::configure()` in its build script brings them in",
-                row.package,
-                plural(row.unseen, "object")
-            ));
+            warn_of_unseen(ui, &row.package, row.unseen);
         }
         if row.instrumented + row.excluded < row.objects
             && let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
@@ -49,6 +44,14 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
             ));
         }
     }
+}
+
+fn warn_of_unseen(ui: &Ui, package: &str, objects: usize) {
+    ui.warn(format_args!(
+        "{package}: {} compiled by something that does not go through CC or CXX; \
+         `fdo_build::configure()` in its build script brings them in",
+        plural(objects, "object")
+    ));
 }
 
 /// What a training gave.
@@ -141,6 +144,9 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
     }
     for line in table.lines() {
         ui.detail(line);
+    }
+    for (package, objects) in &report.unseen {
+        warn_of_unseen(ui, package, *objects);
     }
     if report.elsewhere_ratio > 0.2 {
         ui.warn(format_args!(

@@ -30,6 +30,8 @@ pub struct UseReport {
     pub elsewhere_ratio: f64,
     /// Where that is.
     pub elsewhere: Vec<String>,
+    /// Packages that lost counts, and how many of their objects no shim saw.
+    pub unseen: Vec<(String, usize)>,
     /// Codegen units that the user's settings ask for, and those of the training, if others.
     pub other_units: Option<(u32, u32)>,
 }
@@ -76,6 +78,14 @@ pub struct LostRow {
     pub reason: String,
 }
 
+/// A language as it is shown.
+fn name(language: Language) -> &'static str {
+    match language {
+        Language::Rust => "Rust",
+        Language::C => "C and C++",
+    }
+}
+
 impl From<Share> for Part {
     fn from(share: Share) -> Part {
         Part {
@@ -118,13 +128,7 @@ impl UseReport {
             languages: used
                 .languages
                 .iter()
-                .map(|(language, share)| {
-                    let name = match language {
-                        Language::Rust => "Rust",
-                        Language::C => "C and C++",
-                    };
-                    (name.to_owned(), (*share).into())
-                })
+                .map(|(language, share)| (name(*language).to_owned(), (*share).into()))
                 .collect(),
             packages: top
                 .iter()
@@ -153,6 +157,16 @@ impl UseReport {
                     },
                 })
                 .collect(),
+            unseen: found
+                .unseen
+                .iter()
+                .filter(|(package, _)| {
+                    used.packages
+                        .iter()
+                        .any(|(name, share)| name == package && share.consumed < share.total)
+                })
+                .cloned()
+                .collect(),
             other_units: found.other_units,
             elsewhere_ratio: found.elsewhere_ratio(),
             elsewhere: found
@@ -178,6 +192,26 @@ impl UseReport {
     /// Counts that were not used.
     pub fn lost_counts(&self) -> u128 {
         self.all.total - self.all.used
+    }
+
+    /// Counts of one language that were not used.
+    pub fn lost_counts_of(&self, language: Language) -> u128 {
+        let languages = self.languages.iter();
+        languages
+            .filter(|(found, _)| found == name(language))
+            .map(|(_, part)| part.total - part.used)
+            .sum()
+    }
+
+    /// Whether a package, by its name without a version, is shown with counts that were not used.
+    pub fn loses(&self, package: &str) -> bool {
+        self.packages.iter().any(|row| {
+            row.share.used < row.share.total
+                && row
+                    .name
+                    .strip_prefix(package)
+                    .is_some_and(|rest| rest.starts_with('-'))
+        })
     }
 
     /// A count as a part of all that this build can use.

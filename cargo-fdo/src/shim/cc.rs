@@ -151,17 +151,25 @@ fn compile(
     }
     let mut words = seen.to_text();
     for (at, output) in call.outputs(&cwd).into_iter().enumerate() {
-        let counted = match std::fs::read(&output) {
+        // `-o /dev/null` and the like leave nothing that could be linked.
+        if !output.is_file() {
+            continue;
+        }
+        let Ok(bytes) = std::fs::read(&output) else {
+            continue;
+        };
+        let counted = if context.phase == Some(Phase::Sample) {
             // Samples are of any function.
-            Ok(bytes) if context.phase == Some(Phase::Sample) => {
-                object_file::defined_functions(&bytes).unwrap_or_default()
-            }
-            Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
+            object_file::defined_functions(&bytes).unwrap_or_default()
+        } else if order.slice.is_empty() {
+            object_file::counters(&bytes)
                 .map(|counters| counters.names)
-                .unwrap_or_default(),
-            _ => Vec::new(),
+                .unwrap_or_default()
+        } else {
+            Vec::new()
         };
         let record = CObject {
+            code: object_file::code_id(&bytes),
             output,
             source: call.sources.get(at).cloned().unwrap_or_default(),
             compiler: compiler.clone(),

@@ -5,6 +5,7 @@
 
 use crate::profile::digest;
 use crate::profile::evidence::Evidence;
+use crate::profile::object_file;
 use fdo_build::protocol::{self, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::io::Write;
@@ -32,6 +33,9 @@ pub struct RustUnit {
 pub struct CObject {
     /// The object file, absolute.
     pub output: PathBuf,
+    /// What it holds, by [`object_file::code_id`]: what is at that place later may be another
+    /// compiler's.
+    pub code: String,
     /// The source as given.
     pub source: String,
     /// The compiler, as run.
@@ -92,6 +96,11 @@ impl RustUnit {
 }
 
 impl CObject {
+    /// Whether the file is still what this compilation made.
+    pub fn is_there(&self) -> bool {
+        std::fs::read(&self.output).is_ok_and(|bytes| object_file::code_id(&bytes) == self.code)
+    }
+
     /// Writes the evidence of this object, over that of its last compilation.
     pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
         let name = digest::short(self.output.as_os_str().as_encoded_bytes(), 8);

@@ -1,6 +1,12 @@
 //! Runs cargo and reads its messages.
 
+use super::harness;
+use super::train::BuildCommand;
 use crate::error::{Diagnose, ExitCode};
+use crate::fs::FsError;
+use crate::plan::PhasePlan;
+use crate::settings::Cargo;
+use crate::store::keys;
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
 use cargo_metadata::{Message, TargetKind};
@@ -26,6 +32,18 @@ pub enum BuildError {
     /// Its messages could not be read.
     #[error("can't read cargo's messages")]
     Messages(#[source] std::io::Error),
+    /// A workload of harnesses without anything in them.
+    #[error(
+        "`cargo {subcommand}` has nothing to run here: {}",
+        nothing_of(subcommand)
+    )]
+    NothingToRun {
+        /// `bench` or `test`.
+        subcommand: &'static str,
+    },
+    /// Files could not be handled.
+    #[error(transparent)]
+    Fs(#[from] FsError),
 }
 
 impl Diagnose for BuildError {
@@ -34,6 +52,8 @@ impl Diagnose for BuildError {
             BuildError::Failed { .. } => ExitCode::Build,
             BuildError::Tool(error) => error.exit_code(),
             BuildError::Messages(_) => ExitCode::Build,
+            BuildError::NothingToRun { .. } => ExitCode::Usage,
+            BuildError::Fs(error) => error.exit_code(),
         }
     }
 
@@ -45,8 +65,22 @@ impl Diagnose for BuildError {
                  fdo.toml leaves the C of one package alone"
                     .into(),
             ),
-            _ => None,
+            BuildError::NothingToRun { .. } => Some(
+                "name a workload that does the program's work: `--workload run`, \
+                 `--workload example:NAME`, one of fdo.toml, or a command behind `--`"
+                    .into(),
+            ),
+            BuildError::Fs(error) => error.hint(),
+            BuildError::Tool(error) => error.hint(),
+            BuildError::Messages(_) => None,
         }
+    }
+}
+
+fn nothing_of(subcommand: &str) -> &'static str {
+    match subcommand {
+        "bench" => "no package that it builds has a benchmark",
+        _ => "no package that it builds has a test",
     }
 }
 
@@ -129,6 +163,43 @@ impl Built {
         self.scripts.extend(other.scripts);
         self.duration += other.duration;
     }
+}
+
+/// Runs a phase's build commands, one after the other, and brings the keys up to date with what they
+/// compiled. `user_format`: as for [`run`].
+///
+/// # Errors
+///
+/// [`BuildError`]
+pub fn run_all(
+    plan: &PhasePlan,
+    commands: &[BuildCommand],
+    cargo: &Cargo,
+    user_format: Option<&str>,
+) -> Result<Built, BuildError> {
+    let of_target = plan.target_dir.join(&cargo.target);
+    let mut built = Built::default();
+    for &BuildCommand {
+        subcommand,
+        ref selection,
+    } in commands
+    {
+        let call = plan.cargo(cargo, subcommand).args(selection);
+        let done = run(call, plan.phase.name(), user_format)?;
+        if !harness::has_work(&done, subcommand, &of_target) {
+            return Err(BuildError::NothingToRun { subcommand });
+        }
+        built.absorb(done);
+    }
+    settle_keys(plan)?;
+    Ok(built)
+}
+
+/// After a build: C that is new in it has keys from now on.
+pub(super) fn settle_keys(plan: &PhasePlan) -> Result<(), FsError> {
+    let with_c = keys::packages_with_c(&plan.state)?;
+    plan.orders
+        .settle_keys(&plan.state, &plan.packages, &with_c)
 }
 
 /// Runs a cargo command that builds. Its messages for people go to stderr as always; with

@@ -37,16 +37,26 @@ impl Row {
     }
 }
 
-/// The objects that belong to a build: those below the `OUT_DIR` of a script that ran in it, and
-/// those outside of cargo's target directory (beside their sources, with many makefiles).
+/// The C and C++ of one package in one build.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// What the shim compiled, and is still there as it was made.
+    pub objects: Vec<CObject>,
+    /// Objects that no shim saw: compiled by something else, some in the place of ours.
+    pub unseen: usize,
+}
+
+/// The objects that belong to a build, for each package whose build script ran in it: those below
+/// the script's `OUT_DIR`, and those outside of cargo's target directory (beside their sources,
+/// with many makefiles).
 pub fn objects(
     state: &Path,
     target_dir: &Path,
     built: &Built,
     workspace: &Workspace,
-) -> BTreeMap<String, Vec<CObject>> {
+) -> BTreeMap<String, Compiled> {
     let target_dir = real_path(target_dir);
-    let mut by_package: BTreeMap<String, Vec<CObject>> = BTreeMap::new();
+    let mut by_package: BTreeMap<String, Found> = BTreeMap::new();
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
             continue;
@@ -61,15 +71,48 @@ pub fn objects(
                 output.starts_with(&out_dir) || !output.starts_with(&target_dir)
             })
             .filter(|object| object.output.exists());
-        by_package.entry(id).or_default().extend(found);
+        let package = by_package.entry(id).or_default();
+        package.said.extend(found);
+        package
+            .archived
+            .extend(archived_code(&script.out_dir, &script.linked_paths));
     }
-    by_package.retain(|_, objects| {
-        // A package may have two scripts' runs, and each finds what is outside.
-        objects.sort_by(|a, b| a.output.cmp(&b.output));
-        objects.dedup_by(|a, b| a.output == b.output);
-        !objects.is_empty()
-    });
     by_package
+        .into_iter()
+        .map(|(id, found)| (id, found.compiled()))
+        .collect()
+}
+
+/// What the shim said of a package, and what is in its static libraries.
+#[derive(Default)]
+struct Found {
+    said: Vec<CObject>,
+    /// By [`object_file::code_id`].
+    archived: Vec<String>,
+}
+
+impl Found {
+    fn compiled(mut self) -> Compiled {
+        // A package may have two scripts' runs, and each finds what is outside.
+        self.said.sort_by(|a, b| a.output.cmp(&b.output));
+        self.said.dedup_by(|a, b| a.output == b.output);
+        let (mut objects, replaced): (Vec<CObject>, Vec<CObject>) =
+            self.said.into_iter().partition(CObject::is_there);
+        let ours: BTreeSet<&str> = objects.iter().map(|object| object.code.as_str()).collect();
+        let foreign = self
+            .archived
+            .iter()
+            .filter(|code| !ours.contains(code.as_str()))
+            .count();
+        let unseen = foreign.max(replaced.len());
+        if foreign > 0 {
+            // The library was made of others: ours may be what an earlier run of the script left in
+            // a directory that it does not use any more.
+            let archived: BTreeSet<&String> = self.archived.iter().collect();
+            objects.retain(|object| archived.contains(&object.code));
+        }
+        Compiled { objects, unseen }
+    }
 }
 
 fn real_path(path: &Path) -> PathBuf {
@@ -79,34 +122,22 @@ fn real_path(path: &Path) -> PathBuf {
 /// Counts what the instrumented build holds.
 pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
     let seen = objects(state, target_dir, built, workspace);
-    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
-    for (package, objects) in &seen {
-        let row = row(package, objects);
-        if row.objects > 0 {
-            rows.insert(package.clone(), row);
+    let mut rows = Vec::new();
+    for (package, compiled) in seen {
+        let row = row(&package, &compiled);
+        if row.objects + row.unseen > 0 {
+            rows.push(row);
         }
     }
-    for script in &built.scripts {
-        let Some(package) = workspace.by_cargo_id(&script.package) else {
-            continue;
-        };
-        let id = package.id();
-        let archived = archived_objects(&script.out_dir, &script.linked_paths);
-        let known = seen.get(&id).map_or(0, Vec::len);
-        if archived > known {
-            let row = rows.entry(id.clone()).or_insert_with(|| row(&id, &[]));
-            row.unseen = archived - known;
-        }
-    }
-    rows.into_values().collect()
+    rows
 }
 
 /// Names of the counted C functions, and where they are from.
 pub fn owners(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Owners {
     let mut owners = Owners::new();
-    for (id, objects) in objects(state, target_dir, built, workspace) {
+    for (id, compiled) in objects(state, target_dir, built, workspace) {
         if let Some(package) = workspace.packages.iter().find(|known| known.id() == id) {
-            own(&mut owners, package, objects);
+            own(&mut owners, package, compiled.objects);
         }
     }
     owners
@@ -138,10 +169,10 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
     }
 }
 
-fn row(package: &str, objects: &[CObject]) -> Row {
+fn row(package: &str, compiled: &Compiled) -> Row {
     // Assembler is seen, but nothing to instrument.
     let is_c = |object: &&CObject| object.treatment != Treatment::Assembler;
-    let objects: Vec<&CObject> = objects.iter().filter(is_c).collect();
+    let objects: Vec<&CObject> = compiled.objects.iter().filter(is_c).collect();
     let has = |treatment| move |object: &&&CObject| object.treatment == treatment;
     Row {
         package: package.to_owned(),
@@ -156,7 +187,7 @@ fn row(package: &str, objects: &[CObject]) -> Row {
             .iter()
             .map(|object| object.compiler.clone())
             .collect(),
-        unseen: 0,
+        unseen: compiled.unseen,
         removed_flags: objects
             .iter()
             .flat_map(|object| object.removed.iter().cloned())
@@ -172,8 +203,8 @@ fn has_functions(object: &Path) -> bool {
         .is_some_and(|functions| !functions.is_empty())
 }
 
-/// Objects in the static libraries that a build script made and links.
-fn archived_objects(out_dir: &Path, linked: &[PathBuf]) -> usize {
+/// The code of the objects in the static libraries that a build script made and links.
+fn archived_code(out_dir: &Path, linked: &[PathBuf]) -> Vec<String> {
     linked
         .iter()
         .filter(|dir| dir.starts_with(out_dir))
@@ -181,7 +212,7 @@ fn archived_objects(out_dir: &Path, linked: &[PathBuf]) -> usize {
         .into_iter()
         .flat_map(|dir| fs::list(dir).unwrap_or_default())
         .filter(|path| path.extension().is_some_and(|ending| ending == "a"))
-        .filter_map(|path| object_file::archive_census(&path).ok())
-        .map(|census| census.objects)
-        .sum()
+        .filter_map(|path| object_file::archive_code(&path).ok())
+        .flatten()
+        .collect()
 }

@@ -8,7 +8,6 @@ use crate::fs::FsError;
 use crate::plan::PhasePlan;
 use crate::profile::object_file;
 use crate::settings::Cargo;
-use crate::store::keys;
 use crate::workspace::Workspace;
 use fdo_build::protocol::Language;
 use std::path::PathBuf;
@@ -97,17 +96,7 @@ pub fn run(
     workspace: &Workspace,
     frontend_packages: &[String],
 ) -> Result<Instrumented, InstrumentError> {
-    let mut built = Built::default();
-    for command in commands {
-        let call = plan
-            .cargo(cargo, command.subcommand)
-            .args(&command.selection);
-        let format = cargo.message_format.as_deref();
-        built.absorb(build::run(call, plan.phase.name(), format)?);
-    }
-    let with_c = keys::packages_with_c(&plan.state)?;
-    plan.orders
-        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+    let built = build::run_all(plan, commands, cargo, cargo.message_format.as_deref())?;
 
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {

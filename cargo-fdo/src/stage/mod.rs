@@ -17,6 +17,7 @@ pub mod census;
 pub mod collect;
 pub mod convert;
 mod family;
+mod harness;
 pub mod images;
 pub mod instrument;
 pub mod merge;

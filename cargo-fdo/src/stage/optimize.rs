@@ -16,8 +16,8 @@ use crate::profile::sample::llvm_text;
 use crate::settings::Cargo;
 use crate::shim::cc::excludes;
 use crate::shim::evidence;
+use crate::store::Layout;
 use crate::store::campaign::{self, Campaign, CampaignError, Method, Owner};
-use crate::store::{Layout, keys};
 use crate::tool::ToolError;
 use crate::tool::invocation::Invocation;
 use crate::tool::profdata::Profdata;
@@ -217,6 +217,9 @@ pub struct Use {
     /// Counts in code of the workspace that this build does not contain (a bench target's, say),
     /// by crate or package.
     pub elsewhere: Vec<(String, u128)>,
+    /// Packages with objects that no shim saw, and how many: what was compiled by another compiler
+    /// can't use the profile.
+    pub unseen: Vec<(String, usize)>,
     /// A number of codegen units that the user's settings ask for and the one that the profile
     /// is of, where they differ.
     pub other_units: Option<(u32, u32)>,
@@ -256,9 +259,7 @@ impl Use {
 /// [`OptimizeError`]
 pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, OptimizeError> {
     let built = build::run(call, plan.phase.name(), cargo.message_format.as_deref())?;
-    let with_c = keys::packages_with_c(&plan.state)?;
-    plan.orders
-        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+    build::settle_keys(plan)?;
     Ok(built)
 }
 
@@ -293,11 +294,17 @@ pub fn measure(
     }
     let c_hash = slices.c.as_ref().map_or("", |slice| &slice.hash);
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
-    for (package, objects) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
-        c_packages.insert(package);
-        for object in objects.iter().filter(|object| object.slice == c_hash) {
-            said.merge(evidence::words(&object.words));
+    let mut unseen = Vec::new();
+    for (package, compiled) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
+        for object in &compiled.objects {
+            if object.slice == c_hash {
+                said.merge(evidence::words(&object.words));
+            }
         }
+        if compiled.unseen > 0 {
+            unseen.push((package.clone(), compiled.unseen));
+        }
+        c_packages.insert(package);
     }
 
     let rust = records(campaign, campaign::RUST)?;
@@ -357,6 +364,7 @@ pub fn measure(
     Ok(Use {
         used,
         elsewhere,
+        unseen,
         other_units,
     })
 }

@@ -8,7 +8,6 @@ use crate::fs::{self, FsError};
 use crate::plan::PhasePlan;
 use crate::profile::linked_file;
 use crate::settings::Cargo;
-use crate::store::keys;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -73,17 +72,7 @@ pub fn run(
     commands: &[BuildCommand],
     cargo: &Cargo,
 ) -> Result<Sampled, SampleError> {
-    let mut built = Built::default();
-    for command in commands {
-        let call = plan
-            .cargo(cargo, command.subcommand)
-            .args(&command.selection);
-        let format = cargo.message_format.as_deref();
-        built.absorb(build::run(call, plan.phase.name(), format)?);
-    }
-    let with_c = keys::packages_with_c(&plan.state)?;
-    plan.orders
-        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+    let built = build::run_all(plan, commands, cargo, cargo.message_format.as_deref())?;
 
     let of_target = plan.target_dir.join(&cargo.target);
     let programs: Vec<&PathBuf> = built

@@ -129,14 +129,17 @@ pub(super) fn measure(
         .flatten()
         .collect();
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
-    for (package, objects) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
-        c_packages.insert(package);
-        for object in objects
-            .iter()
-            .filter(|object| c_hashes.contains(&object.slice))
-        {
-            said.merge(evidence::words(&object.words));
+    let mut unseen = Vec::new();
+    for (package, compiled) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
+        for object in &compiled.objects {
+            if c_hashes.contains(&object.slice) {
+                said.merge(evidence::words(&object.words));
+            }
         }
+        if compiled.unseen > 0 {
+            unseen.push((package.clone(), compiled.unseen));
+        }
+        c_packages.insert(package);
     }
 
     let parts = [
@@ -188,6 +191,7 @@ pub(super) fn measure(
     Ok(Use {
         used: consumed::consumed(&functions, &said, LOST_SHOWN),
         elsewhere,
+        unseen,
         other_units: None,
     })
 }

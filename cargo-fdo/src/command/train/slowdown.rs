@@ -9,7 +9,6 @@ use crate::stage::instrument::Instrumented;
 use crate::stage::train::{self, Job, JobKind, Words};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::store::campaign::WorkloadEntry;
-use crate::store::keys;
 use crate::toolbox::Toolbox;
 use fdo_build::flags;
 use fdo_build::protocol::Phase;
@@ -67,16 +66,7 @@ fn plain_runs(
     session
         .ui
         .status("Building", "without counters, to compare");
-    let mut built = build::Built::default();
-    for command in build_commands(jobs, session) {
-        let call = plan
-            .cargo(&session.cargo, command.subcommand)
-            .args(&command.selection);
-        built.absorb(build::run(call, plan.phase.name(), None)?);
-    }
-    let with_c = keys::packages_with_c(&plan.state)?;
-    plan.orders
-        .settle_keys(&plan.state, &plan.packages, &with_c)?;
+    let built = build::run_all(&plan, &build_commands(jobs, session), &session.cargo, None)?;
     let bins = bins(&built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Baseline));
     for (at, (job, entry)) in jobs.iter().zip(entries).enumerate() {

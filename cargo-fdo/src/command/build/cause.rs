@@ -1,0 +1,88 @@
+//! Why a build used less of its profile than it should: the words behind exit code 7.
+
+use crate::command::Session;
+use crate::profile::consumed::Language as Lang;
+use crate::report::UseReport;
+use crate::store::Campaign;
+use crate::store::campaign::{self, Method};
+use crate::toolbox::{Toolbox, Verdict};
+use fdo_build::flags::Counters;
+use fdo_build::protocol::Family;
+
+/// The likeliest reason for a low match.
+pub(super) fn of(
+    session: &Session,
+    report: &UseReport,
+    campaign: &Campaign,
+    toolbox: &Toolbox,
+) -> String {
+    if campaign.manifest.rustc != toolbox.rustc.version {
+        return "the profile is of another rustc".into();
+    }
+    if let Some(words) = other_c_compiler(campaign, toolbox) {
+        return words;
+    }
+    if let Some(words) = c_is_lost(session, report, campaign, toolbox) {
+        return words;
+    }
+    if report.is_empty() {
+        return "this build contains none of the code that the profile is of".into();
+    }
+    if report.mismatched_counts * 2 > report.lost_counts() {
+        return "most of the lost functions were changed since the training".into();
+    }
+    "most of the lost functions are not in this program any more, or the profile is of another one"
+        .into()
+}
+
+/// C that this build compiles without its profile, where that is most of what is lost.
+fn c_is_lost(
+    session: &Session,
+    report: &UseReport,
+    campaign: &Campaign,
+    toolbox: &Toolbox,
+) -> Option<String> {
+    let lost = report.lost_counts_of(Lang::C);
+    if lost * 2 <= report.lost_counts() {
+        return None;
+    }
+    let out = "`c = false` for the package takes its counts out of the account";
+    if let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
+        && campaign.manifest.method == Method::Instrument
+    {
+        return Some(format!(
+            "the profile is of C and C++ too, and this build can't use it there: {reason}; {remedy}; \
+             {out}"
+        ));
+    }
+    if let Some((name, _)) = session
+        .config
+        .packages
+        .iter()
+        .find(|(name, policy)| policy.counters == Counters::Frontend && report.loses(name))
+    {
+        return Some(format!(
+            "`{name}` has `counters = \"frontend\"` now, and its profile is of IR counters"
+        ));
+    }
+    let (package, _) = report.unseen.first()?;
+    Some(format!(
+        "objects of `{package}` were compiled by something that does not go through CC or CXX; \
+         {out}"
+    ))
+}
+
+/// Samples of gcc's code are nothing for clang, and the other way round: they divide lines into
+/// blocks by other rules.
+fn other_c_compiler(campaign: &Campaign, toolbox: &Toolbox) -> Option<String> {
+    let has = |name| campaign.manifest.slices.contains_key(name);
+    let (then, now) = match toolbox.c.family {
+        _ if campaign.manifest.method != Method::Sample => return None,
+        Family::Clang if has(campaign::GCC) && !has(campaign::C) => ("gcc", "clang"),
+        Family::Gcc if has(campaign::C) && !has(campaign::GCC) => ("clang", "gcc"),
+        _ => return None,
+    };
+    Some(format!(
+        "the profile of C and C++ is of {then}'s code, and this build compiles them with {now}"
+    ))
+}
