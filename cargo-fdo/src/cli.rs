@@ -282,7 +282,12 @@ pub struct TrainArgs {
     #[allow(missing_docs)]
     pub cargo: CargoArgs,
     /// A command to train with, such as `'{bin:app}' --fast`
-    #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
+    #[arg(
+        last = true,
+        value_name = "COMMAND",
+        help_heading = "Arguments",
+        conflicts_with = "workload"
+    )]
     pub command: Vec<OsString>,
 }
 

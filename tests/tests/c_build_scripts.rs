@@ -89,6 +89,22 @@ fn configure_brings_in_cc_that_names_its_compiler() {
     trains_and_uses_all_of_c(&t);
 }
 
+#[test]
+fn excluded_sources_are_named_from_the_package_wherever_make_runs() {
+    require!("make", &tools::llvm("clang"));
+    let t = Sandbox::c_project(&with_make(".args([\"-C\", \"vendor\"])", ""))
+        .file("vendor/src/hot.c", projects::C)
+        .file("vendor/Makefile", &MAKEFILE.replace("hot.c", "src/hot.c"))
+        .file(
+            "fdo.toml",
+            "[package.app]\nc-exclude = [\"vendor/src/*.c\", \"vendor/none/*.c\"]\n",
+        );
+    t.train()
+        .stderr_has("app-0.1.0: 1 object, 0 with counters, 1 excluded")
+        .stderr_has("\"vendor/none/*.c\", which matches none of its sources")
+        .stderr_lacks("\"vendor/src/*.c\", which");
+}
+
 /// A build script of this shell script, which makes a library of this kind.
 fn by_shell(script: &str, kind: &str) -> String {
     format!(

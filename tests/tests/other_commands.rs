@@ -258,7 +258,7 @@ fn status_shows_the_profile_to_people_and_programs() {
     t.train();
     let run = t.cargo_fdo(["status"]).succeeds();
     run.stdout_has("workload   command (weight 1, 1 raw profile)");
-    run.stdout_has("\nfunctions with the highest counts\n");
+    run.stdout_has("\nfunctions with the hottest blocks\n");
     run.stderr_has("`cargo fdo build` has not used it yet");
     let json = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     assert_eq!(json["version"], 1);
@@ -322,4 +322,26 @@ fn run_test_and_bench_hand_arguments_on_and_keep_the_programs_status() {
         let dry = t.cargo_fdo([phase, "--dry-run"]).succeeds();
         dry.stdout_has("cargo");
     }
+}
+
+#[test]
+fn tests_and_benchmarks_of_a_program_use_its_profile() {
+    let t = Sandbox::rust_project();
+    // `main` itself has another name among tests, which have a `main` of their own.
+    let work = t
+        .read("src/main.rs")
+        .replace("fn main()", "#[inline(never)]\nfn work()");
+    t.write(
+        "src/main.rs",
+        &format!("{work}\nfn main() {{ work() }}\n#[test]\nfn steps() {{ work() }}\n"),
+    );
+    t.cargo_fdo(["train", "--no-overhead", "-w", "run"])
+        .succeeds();
+    t.cargo_fdo(["test"]).succeeds().stdout_has("1 passed");
+    assert!(t.used("Rust").is_some_and(|used| used > 0.95));
+    // And the other way round.
+    t.cargo_fdo(["train", "--no-overhead", "-w", "test"])
+        .succeeds();
+    t.cargo_fdo(["build"]).succeeds();
+    assert!(t.used("Rust").is_some_and(|used| used > 0.95));
 }

@@ -138,7 +138,9 @@ fn optimized(
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let toolbox = session.toolbox(campaign.manifest.method)?;
     let has = |name| campaign.manifest.slices.contains_key(name);
-    if has(campaign::C) || has(campaign::GCC) {
+    // `train` said which compiler that is.
+    let is_news = campaign.manifest.c_compiler.as_ref() != Some(&toolbox.c.version);
+    if is_news && (has(campaign::C) || has(campaign::GCC)) {
         session.explain_c_compiler(&toolbox);
     }
     if has(campaign::RUST) {
@@ -183,6 +185,7 @@ fn optimized(
     // Before a program's own output, a build without news is one line.
     if purpose == Purpose::Build || !built.all_fresh() {
         report::usage(ui, &report, toolbox.verify);
+        report::neglected_languages(ui, &report, session.settings.min_match);
     }
     if toolbox.verify {
         optimize::judge(

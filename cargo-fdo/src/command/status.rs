@@ -90,7 +90,7 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         }
     ));
     if !manifest.hottest.is_empty() {
-        ui.data("functions with the highest counts");
+        ui.data("functions with the hottest blocks");
     }
     for (name, most) in manifest.hottest.iter().take(5) {
         ui.data(format_args!("  {:>15}  {}", count(*most), shown(name)));
@@ -108,7 +108,7 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
 /// A function's name, cut where it is longer than a line: generic ones have no limit.
 fn shown(name: &str) -> String {
     const LONGEST: usize = 100;
-    let name = names::display(name);
+    let name = names::demangled(name);
     match name.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &name[..end]),
         None => name,

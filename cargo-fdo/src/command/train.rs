@@ -154,6 +154,10 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         &scratch,
         &session.ui,
     )?;
+    for (entry, raw) in entries.iter_mut().zip(&raws) {
+        let is_bad = |file: &&PathBuf| merged.quarantined.iter().any(|bad| bad.path == **file);
+        entry.files -= raw.files.iter().filter(is_bad).count();
+    }
     let built = instrumented.as_ref().map(|start| &start.built);
     let partition = units::partition(&plan.state, built, &session.workspace);
     let campaign = publish(&session, &toolbox, &merged, entries, owners, partition)?;

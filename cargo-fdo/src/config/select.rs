@@ -102,10 +102,19 @@ impl Config {
                 .map(WorkloadChoice::Named)
                 .collect();
             return if chosen.is_empty() {
+                let first = match &self.file {
+                    None => "`cargo fdo init` writes a first `fdo.toml`".to_owned(),
+                    Some(file) => format!(
+                        "`{}` has no `[workload.NAME]` of kind train",
+                        file.display()
+                    ),
+                };
                 Err(ConfigError::usage(
                     "no workload to train with".into(),
-                    "`cargo fdo init` writes a first `fdo.toml`; `--workload bench` needs none \
-                     and runs the benchmarks, likewise `test`, `run` and `example:NAME`",
+                    format!(
+                        "{first}; `--workload bench` needs none and runs the benchmarks, likewise \
+                         `test`, `run` and `example:NAME`"
+                    ),
                 ))
             } else {
                 Ok(chosen)

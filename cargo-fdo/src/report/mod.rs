@@ -37,10 +37,34 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
         {
             ui.detail(format_args!("built without counters: {reason}; {remedy}"));
         }
+        for glob in &row.idle_globs {
+            ui.warn(format_args!(
+                "{}: `c-exclude` has {glob:?}, which matches none of its sources",
+                row.package
+            ));
+        }
         for flag in &row.removed_flags {
             ui.note(format_args!(
                 "{}: `{flag}` was taken off its compiler calls: the flags are ours here",
                 row.package
+            ));
+        }
+    }
+}
+
+/// Languages of which the build used less than it should, where the whole is good enough because
+/// another one has most of the counts.
+pub fn neglected_languages(ui: &Ui, report: &UseReport, wanted: f64) {
+    if report.judged_share().is_none_or(|share| share < wanted) {
+        return;
+    }
+    for (language, share) in &report.languages {
+        if share.total > 0 && share.ratio() < wanted {
+            ui.warn(format_args!(
+                "of the counts of {language} only {} were used; they are {} of all. Was it trained \
+                 with the same settings (`--profile`, `opt-level`) and toolchain?",
+                percent(share.ratio()),
+                percent(report.part_of_all(share.total))
             ));
         }
     }
@@ -175,7 +199,7 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
         }
         ui.note(format_args!(
             "lost: `{}`, {} of the counts: {}",
-            names::display(&lost.name),
+            names::demangled(&lost.name),
             percent(lost.part),
             lost.reason
         ));

@@ -11,7 +11,7 @@ use crate::profile::object_file;
 use fdo_build::flags::{self, sample};
 use fdo_build::protocol::{Family, Language, Order, Phase, Proof, key_file};
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Which of the two compilers is asked for.
@@ -58,6 +58,7 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         return plain(&context, &order, &call, real, &args);
     }
 
+    let cwd = std::env::current_dir().unwrap_or_default();
     let (kept, removed) = without_profile_flags(&args, &order);
     let planned_front_end = order.flags.iter().any(|flag| is_front_end(flag));
     if let Some(flag) = removed
@@ -75,7 +76,7 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
     let treatment = if call
         .sources
         .iter()
-        .any(|source| is_excluded(&order, source))
+        .any(|source| is_excluded(&order, &absolute(&cwd, source)))
     {
         Treatment::Excluded
     } else {
@@ -171,7 +172,11 @@ fn compile(
         let record = CObject {
             code: object_file::code_id(&bytes),
             output,
-            source: call.sources.get(at).cloned().unwrap_or_default(),
+            source: call
+                .sources
+                .get(at)
+                .map(|source| absolute(&cwd, source))
+                .unwrap_or_default(),
             compiler: compiler.clone(),
             treatment,
             slice: if treatment == Treatment::Profiled {
@@ -236,9 +241,25 @@ fn is_front_end(flag: &str) -> bool {
     flag.starts_with("-fprofile-instr-generate")
 }
 
+/// A source as its path from the root, without `..`: `make -C` runs the compiler elsewhere than in
+/// the package's directory, from which globs are.
+fn absolute(cwd: &Path, source: &str) -> String {
+    let mut path = PathBuf::new();
+    for part in cwd.join(source).components() {
+        match part {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            part => path.push(part),
+        }
+    }
+    path.display().to_string()
+}
+
 fn is_excluded(order: &Order, source: &str) -> bool {
     excludes(
-        order,
+        &order.exclude,
         std::env::var_os("CARGO_MANIFEST_DIR")
             .as_ref()
             .map(Path::new),
@@ -248,11 +269,11 @@ fn is_excluded(order: &Order, source: &str) -> bool {
 
 /// Whether a source matches one of the package's globs: from the package's directory, or as
 /// the tail of the path.
-pub fn excludes(order: &Order, package_dir: Option<&Path>, source: &str) -> bool {
+pub fn excludes(globs: &[String], package_dir: Option<&Path>, source: &str) -> bool {
     let relative = package_dir
         .and_then(|dir| Path::new(source).strip_prefix(dir).ok())
         .unwrap_or(Path::new(source));
-    order.exclude.iter().any(|pattern| {
+    globs.iter().any(|pattern| {
         let Ok(whole) = glob::Pattern::new(pattern) else {
             return false;
         };
@@ -331,6 +352,14 @@ mod tests {
         assert!(is_excluded(&order, "tools/db_bench_tool.cc"));
         assert!(is_excluded(&order, "/src/rocksdb/tools/db_bench.cc"));
         assert!(!is_excluded(&order, "/src/rocksdb/db/db_impl.cc"));
+    }
+
+    #[test]
+    fn sources_are_told_by_their_whole_path() {
+        let path = |source| absolute(Path::new("/p/vendor"), source);
+        assert_eq!(path("src/a.c"), "/p/vendor/src/a.c");
+        assert_eq!(path("./../c/a.c"), "/p/c/a.c");
+        assert_eq!(path("/src/a.c"), "/src/a.c");
     }
 
     #[test]

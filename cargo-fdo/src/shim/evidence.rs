@@ -36,7 +36,7 @@ pub struct CObject {
     /// What it holds, by [`object_file::code_id`]: what is at that place later may be another
     /// compiler's.
     pub code: String,
-    /// The source as given.
+    /// The source, absolute.
     pub source: String,
     /// The compiler, as run.
     pub compiler: String,

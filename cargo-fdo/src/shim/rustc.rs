@@ -161,8 +161,15 @@ fn metadata(unit: &Unit, order: &Order) -> String {
         .find(|(directory, _)| *directory == manifest_dir)
         .map_or("", |(_, salt)| salt);
     let package = variable("CARGO_PKG_NAME");
-    let crate_types = unit.crate_types.join(",");
-    let kind = if unit.is_test { "test" } else { "" };
+    // A program's unit tests are never linked with the program, and their functions are its own: one
+    // name for both lets tests and benchmarks use, and train, the program's profile. A library's are
+    // another matter: what they depend on may depend on the library itself.
+    let is_programs_test = unit.is_test && std::env::var_os("CARGO_BIN_NAME").is_some();
+    let (crate_types, kind) = match unit.is_test {
+        true if is_programs_test => ("bin".to_owned(), ""),
+        true => (unit.crate_types.join(","), "test"),
+        false => (unit.crate_types.join(","), ""),
+    };
     // The zero keeps parts apart; the last one has it too.
     let parts = [&package, salt, &unit.crate_name, &crate_types, kind, ""];
     digest::short(parts.join("\0").as_bytes(), 8)

@@ -2,7 +2,9 @@
 
 use super::build::Built;
 use crate::fs;
+use crate::plan::PhasePlan;
 use crate::profile::object_file;
+use crate::shim::cc::excludes;
 use crate::shim::evidence::{self, CObject, Treatment};
 use crate::store::campaign::{Owner, Owners};
 use crate::workspace::{Package, Workspace};
@@ -28,6 +30,8 @@ pub struct Row {
     pub unseen: usize,
     /// Profile flags of others that were taken off.
     pub removed_flags: BTreeSet<String>,
+    /// Globs of `c-exclude` that no source of it matches.
+    pub idle_globs: Vec<String>,
 }
 
 impl Row {
@@ -120,11 +124,26 @@ fn real_path(path: &Path) -> PathBuf {
 }
 
 /// Counts what the instrumented build holds.
-pub fn take(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Vec<Row> {
-    let seen = objects(state, target_dir, built, workspace);
+pub fn take(plan: &PhasePlan, built: &Built, workspace: &Workspace) -> Vec<Row> {
+    let seen = objects(&plan.state, &plan.target_dir, built, workspace);
     let mut rows = Vec::new();
     for (package, compiled) in seen {
-        let row = row(&package, &compiled);
+        let mut row = row(&package, &compiled);
+        let dir = workspace
+            .packages
+            .iter()
+            .find(|known| known.id() == package)
+            .map(|known| known.manifest_dir.as_path());
+        let globs = &plan.orders.of(&package, Language::C).exclude;
+        row.idle_globs = globs
+            .iter()
+            .filter(|glob| {
+                let glob = std::slice::from_ref(*glob);
+                let mut sources = compiled.objects.iter().map(|object| &object.source);
+                !sources.any(|source| excludes(glob, dir, source))
+            })
+            .cloned()
+            .collect();
         if row.objects + row.unseen > 0 {
             rows.push(row);
         }
@@ -192,6 +211,7 @@ fn row(package: &str, compiled: &Compiled) -> Row {
             .iter()
             .flat_map(|object| object.removed.iter().cloned())
             .collect(),
+        idle_globs: Vec::new(),
     }
 }
 

@@ -150,6 +150,6 @@ pub fn run(
         }
         _ => {}
     }
-    let census = census::take(&plan.state, &plan.target_dir, &built, workspace);
+    let census = census::take(plan, &built, workspace);
     Ok(Instrumented { built, census })
 }

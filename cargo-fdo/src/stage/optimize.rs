@@ -394,7 +394,7 @@ pub(super) fn c_place(
     };
     let id = found.id();
     let order = plan.orders.of(&id, Language::C);
-    if excludes(order, Some(&found.manifest_dir), source) {
+    if excludes(&order.exclude, Some(&found.manifest_dir), source) {
         Place::LeftOut
     } else if built.contains(&id) {
         Place::Here(id)

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 use fdo_build::flags;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::family::{Family, Stopped};
@@ -253,7 +253,7 @@ pub fn run(
                 let call = cargo_call(subcommand)
                     .args(selection)
                     .env("LLVM_PROFILE_FILE", &pattern);
-                run_cargo(&job.name, &call, Words::Shown, &running)?
+                run_cargo(&job.name, &call, &running)?
             }
             JobKind::Commands(workload) => {
                 let files = ProfileFiles {
@@ -323,32 +323,15 @@ fn processes(number: usize) -> String {
     }
 }
 
-/// What becomes of the words that a workload prints to stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
-    /// The user sees them.
-    Shown,
-    /// The user has seen them.
-    Dropped,
-}
-
 /// Runs a cargo command that runs programs of the user's.
 ///
 /// # Errors
 ///
 /// If it fails.
-pub fn run_cargo(
-    workload: &str,
-    call: &Invocation,
-    words: Words,
-    running: &Running,
-) -> Result<Ran, TrainError> {
+pub fn run_cargo(workload: &str, call: &Invocation, running: &Running) -> Result<Ran, TrainError> {
     let family = Family::found();
     let mut command = call.command();
     running.connect(&mut command);
-    if words == Words::Dropped {
-        command.stdout(Stdio::null());
-    }
     let start = Instant::now();
     let ended = family
         .run(&mut command, None)

@@ -23,6 +23,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 pub struct Running {
     relay: Option<Relay>,
     color: bool,
+    is_muted: bool,
 }
 
 #[derive(Debug)]
@@ -42,11 +43,18 @@ impl Ui {
         Running {
             relay,
             color: self.color,
+            is_muted: false,
         }
     }
 }
 
 impl Running {
+    /// Drops what the programs write to stdout: it was shown before.
+    pub fn muted(mut self) -> Running {
+        self.is_muted = true;
+        self
+    }
+
     /// Directs a program's outputs: both to stderr, because our stdout is for data.
     pub fn connect(&self, command: &mut Command) {
         let pipe = || Some(Stdio::from(self.relay.as_ref()?.to.try_clone().ok()?));
@@ -55,6 +63,9 @@ impl Running {
             .stdin(Stdio::null())
             .stdout(or_stderr(pipe()))
             .stderr(or_stderr(pipe()));
+        if self.is_muted {
+            command.stdout(Stdio::null());
+        }
         if self.relay.is_some() && self.color && std::env::var_os("CARGO_TERM_COLOR").is_none() {
             // Cargo sees no terminal any more.
             command.env("CARGO_TERM_COLOR", "always");

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::fs;
 use crate::stage::build;
 use crate::stage::instrument::Instrumented;
-use crate::stage::train::{self, Job, JobKind, Words};
+use crate::stage::train::{self, Job, JobKind};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::store::campaign::WorkloadEntry;
 use crate::toolbox::Toolbox;
@@ -72,12 +72,15 @@ fn plain_runs(
     for (at, (job, entry)) in jobs.iter().zip(entries).enumerate() {
         let mut duration = Duration::ZERO;
         for _ in 0..job.repeat {
-            let running = session.ui.running(format_args!(
-                "`{}` without counters, {} of {}",
-                job.name,
-                at + 1,
-                jobs.len()
-            ));
+            let running = session
+                .ui
+                .running(format_args!(
+                    "`{}` without counters, {} of {}",
+                    job.name,
+                    at + 1,
+                    jobs.len()
+                ))
+                .muted();
             let ran = match &job.kind {
                 JobKind::Cargo {
                     subcommand,
@@ -87,7 +90,7 @@ fn plain_runs(
                         .cargo(&session.cargo, subcommand)
                         .args(selection)
                         .arg("--quiet");
-                    train::run_cargo(&job.name, &call, Words::Dropped, &running)?
+                    train::run_cargo(&job.name, &call, &running)?
                 }
                 JobKind::Commands(workload) => workload::run_once(
                     workload,
