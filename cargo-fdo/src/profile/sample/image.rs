@@ -172,12 +172,11 @@ impl<'d> Image<'d> {
         bytes().unwrap_or_default()
     }
 
-    /// The function symbol that covers an address, as it stands in the symbol table.
-    pub(super) fn symbol(&self, address: u64) -> Option<Cow<'d, str>> {
-        let at = self.symbols.partition_point(|s| s.address <= address);
-        let symbol = self.symbols.get(at.checked_sub(1)?)?;
-        (address - symbol.address < symbol.size.max(1))
-            .then(|| String::from_utf8_lossy(symbol.name))
+    /// Whether a function's symbol covers an address.
+    #[cfg(test)]
+    pub(super) fn covers(&self, function: &str, address: u64) -> bool {
+        let mut symbols = self.symbols.iter().filter(|s| s.name == function.as_bytes());
+        symbols.any(|s| address >= s.address && address - s.address < s.size)
     }
 
     /// The function symbol that begins at an address.

@@ -19,6 +19,7 @@ pub mod convert;
 pub mod debug_file;
 mod discriminator;
 mod dwarf;
+mod executed;
 mod flow;
 pub mod gcov;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub mod names;
 pub mod overlap;
 pub mod perf_data;
 pub mod perf_script;
+pub mod policy;
 mod processes;
 pub mod quality;
 pub mod read;

@@ -12,7 +12,7 @@
 //! LLVM: `FunctionSamples::getCanonicalFnName` in `llvm/include/llvm/ProfileData/SampleProf.h`.
 //! GCC: `get_original_name` in `gcc/auto-profile.cc`; see [`gcov::gcc_name`].
 
-use super::convert::Flavour;
+use super::policy::Flavour;
 use super::gcov;
 
 /// Suffixes of clones and parts, with what may follow them.
