@@ -143,7 +143,9 @@ impl Conversion<'_, '_> {
         let places = self.places(&code.scopes, &mut copies);
         let estimate = (!self.executed.branch_stacks && self.policy.counts == Counts::Flow)
             .then(|| Estimate::new(self.image, code, |code| self.samples(code)));
-        let counts = estimate.as_ref().map_or(&self.executed.counts, |e| &e.blocks);
+        let counts = estimate
+            .as_ref()
+            .map_or(&self.executed.counts, |e| &e.blocks);
         self.fill(code, &places, counts, &mut copies);
         self.drafts.push(Draft {
             name,
@@ -152,7 +154,11 @@ impl Conversion<'_, '_> {
             copies,
             entered: estimate.map(|estimate| estimate.entered),
             samples,
-            bytes: code.ranges.iter().map(|range| range.end - range.start).sum(),
+            bytes: code
+                .ranges
+                .iter()
+                .map(|range| range.end - range.start)
+                .sum(),
         });
     }
 
@@ -366,7 +372,9 @@ impl Conversion<'_, '_> {
                 _ => position.weight.sum,
             };
             add(&mut samples.total, total);
-            samples.body.insert(*location, BodySample { count, targets });
+            samples
+                .body
+                .insert(*location, BodySample { count, targets });
         }
         for ((location, name), index) in &copy.copies {
             let inlined = self.assemble(copies, *index, names);

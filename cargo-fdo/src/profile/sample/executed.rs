@@ -178,10 +178,22 @@ mod tests {
 
     #[test]
     fn overlapping_ranges() {
-        let pieces = disjoint(vec![(0..10, 5), (4..6, 2), (10..12, 1), (4..6, 1), (20..21, 9)]);
+        let pieces = disjoint(vec![
+            (0..10, 5),
+            (4..6, 2),
+            (10..12, 1),
+            (4..6, 1),
+            (20..21, 9),
+        ]);
         let expected = [(0..4, 5), (4..6, 8), (6..10, 5), (10..12, 1), (20..21, 9)];
         assert_eq!(pieces, expected);
-        assert_eq!(Weight::of(&(5..11), &pieces), Weight { max: 8, sum: 8 + 20 + 1 });
+        assert_eq!(
+            Weight::of(&(5..11), &pieces),
+            Weight {
+                max: 8,
+                sum: 8 + 20 + 1
+            }
+        );
         assert_eq!(Weight::of(&(12..20), &pieces), Weight::default());
         let full = disjoint(vec![(0..u64::MAX, u64::MAX), (1..2, u64::MAX)]);
         assert_eq!(Weight::of(&(0..9), &full).max, u64::MAX);
@@ -189,7 +201,11 @@ mod tests {
 
     #[test]
     fn branches_by_either_end() {
-        let branch = |this, other| Branch { this, other, count: 1 };
+        let branch = |this, other| Branch {
+            this,
+            other,
+            count: 1,
+        };
         let branches = [branch(3, 0), branch(5, 7), branch(5, 9), branch(8, 1)];
         assert_eq!(within(&branches, &(5..8)), &branches[1..3]);
         assert_eq!(within(&branches, &(9..20)), &[]);

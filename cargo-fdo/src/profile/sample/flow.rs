@@ -162,7 +162,10 @@ impl Graph {
             }
             // Data, or what isn't an instruction.
             if begin < range.end {
-                graph.blocks.push(Block::new(begin..range.end, (range.end - begin).div_ceil(AVERAGE)));
+                graph.blocks.push(Block::new(
+                    begin..range.end,
+                    (range.end - begin).div_ceil(AVERAGE),
+                ));
                 ends.push(None);
             }
         }
@@ -264,9 +267,8 @@ impl Graph {
 
     fn fit_block(&mut self, index: usize, sides: [&Vec<usize>; 2]) {
         let block = &mut self.blocks[index];
-        let flow = |flows: &[f64], edges: &[usize]| -> f64 {
-            edges.iter().map(|&edge| flows[edge]).sum()
-        };
+        let flow =
+            |flows: &[f64], edges: &[usize]| -> f64 { edges.iter().map(|&edge| flows[edge]).sum() };
         let (mut said, mut weight) = (block.samples, block.instructions as f64);
         for edges in sides.into_iter().filter(|edges| !edges.is_empty()) {
             said += flow(&self.flows, edges) * TRUST / 2.0;

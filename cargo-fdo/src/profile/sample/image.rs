@@ -175,7 +175,10 @@ impl<'d> Image<'d> {
     /// Whether a function's symbol covers an address.
     #[cfg(test)]
     pub(super) fn covers(&self, function: &str, address: u64) -> bool {
-        let mut symbols = self.symbols.iter().filter(|s| s.name == function.as_bytes());
+        let mut symbols = self
+            .symbols
+            .iter()
+            .filter(|s| s.name == function.as_bytes());
         symbols.any(|s| address >= s.address && address - s.address < s.size)
     }
 

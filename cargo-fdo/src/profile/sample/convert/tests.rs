@@ -80,7 +80,10 @@ fn code_that_did_not_run_is_known_to_be_cold() {
     assert_eq!((work.total, work.body.len()), (7, 8));
     let zeros = work.body.values().filter(|body| body.count == 0).count();
     assert_eq!(zeros, 7);
-    let call = &work.call_sites[&Location { offset: 2, discriminator: 2 }];
+    let call = &work.call_sites[&Location {
+        offset: 2,
+        discriminator: 2,
+    }];
     assert_eq!(call["twice"].total, 0);
     assert_eq!(call["twice"].body.len(), 4);
 }
@@ -158,7 +161,10 @@ fn quality_says_what_happened() {
     let quality = converted(&samples, CLANG, &policy).quality;
     assert_eq!(quality.weight, 180);
     // What has no line: GCC's rules drop it.
-    assert_eq!((quality.mapped, quality.without_line, quality.not_loaded), (114, 63, 3));
+    assert_eq!(
+        (quality.mapped, quality.without_line, quality.not_loaded),
+        (114, 63, 3)
+    );
     assert_eq!((quality.functions, quality.units), (2, 1));
     assert_eq!(quality.same_build, Some(true));
     assert_eq!(quality.cause(), None);
@@ -224,7 +230,14 @@ fn changed_bytes_are_no_panic() {
                     _ => random.below(256) as u8,
                 };
             }
-            survive(&changed, if random.below(2) == 0 { &samples } else { &without });
+            survive(
+                &changed,
+                if random.below(2) == 0 {
+                    &samples
+                } else {
+                    &without
+                },
+            );
         }
     }
 }
