@@ -287,3 +287,86 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of so many instructions and samples.
+    fn fitted(blocks: &[(u64, f64)], edges: &[(usize, usize)]) -> Vec<f64> {
+        let mut graph = Graph {
+            edges: edges.to_vec(),
+            ..Graph::default()
+        };
+        for &(instructions, samples) in blocks {
+            let mut block = Block::new(0..1, instructions);
+            block.samples = samples;
+            graph.blocks.push(block);
+        }
+        graph.start();
+        graph.fit();
+        graph.blocks.iter().map(|block| block.count).collect()
+    }
+
+    #[track_caller]
+    fn about(counts: &[f64], expected: &[f64]) {
+        let close =
+            |(count, expected): (&f64, &f64)| (count - expected).abs() < 0.15 * expected + 0.1;
+        assert!(
+            counts.iter().zip(expected).all(close),
+            "{counts:?}, not {expected:?}"
+        );
+    }
+
+    const OPEN: usize = Graph::OPEN;
+
+    #[test]
+    fn without_edges_there_are_only_samples() {
+        assert_eq!(
+            fitted(&[(10, 50.0), (4, 0.0), (0, 3.0)], &[]),
+            [5.0, 0.0, 3.0]
+        );
+        assert!(fitted(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn blocks_in_a_row_run_equally_often() {
+        // A load that took all the time, in a row of 21 instructions.
+        let row = [(OPEN, 0), (0, 1), (1, 2), (2, OPEN)];
+        let counts = fitted(&[(10, 0.0), (1, 42.0), (10, 0.0)], &row);
+        assert!(
+            counts.iter().all(|count| (1.5..3.5).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn what_branches_apart_adds_up() {
+        let diamond = [(OPEN, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, OPEN)];
+        // The short arm has no sample, though it runs a quarter of the time.
+        let counts = fitted(&[(20, 400.0), (20, 300.0), (1, 0.0), (20, 400.0)], &diamond);
+        assert!(
+            (counts[1] + counts[2] - counts[0]).abs() < 1.0,
+            "{counts:?}"
+        );
+        assert!(counts[2] > 1.0, "{counts:?}");
+        about(&[counts[0], counts[1], counts[3]], &[20.0, 15.0, 20.0]);
+    }
+
+    #[test]
+    fn a_long_arm_without_samples_is_cold() {
+        let diamond = [(OPEN, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, OPEN)];
+        let blocks = [(20, 400.0), (20, 400.0), (200, 0.0), (20, 400.0)];
+        let counts = fitted(&blocks, &diamond);
+        assert!(counts[2] < 0.5, "{counts:?}");
+        about(&[counts[0], counts[1], counts[3]], &[20.0, 20.0, 20.0]);
+    }
+
+    #[test]
+    fn a_loop_runs_more_often_than_it_is_entered() {
+        let edges = [(OPEN, 0), (0, 1), (1, 1), (1, 2), (2, OPEN)];
+        let counts = fitted(&[(10, 10.0), (10, 1000.0), (10, 10.0)], &edges);
+        about(&counts[1..2], &[100.0]);
+        assert!(counts[0] < 10.0 && counts[2] < 10.0, "{counts:?}");
+    }
+}

@@ -7,6 +7,7 @@
 //!
 //! Nothing is read ahead: a mapped file costs the memory of the pages that are looked at.
 
+use super::mapped::Mapped;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{
     CompressionFormat, FileKind, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
@@ -31,6 +32,8 @@ pub struct Image<'d> {
     symbols: Vec<Symbol<'d>>,
     /// Where its debug information is, itself or a file apart.
     debug: &'d [u8],
+    /// The files that all this is in, if they are mapped.
+    mappings: Vec<&'d Mapped>,
 }
 
 /// Which machine's code it is.
@@ -131,6 +134,34 @@ impl<'d> Image<'d> {
             Ok(FileKind::Elf32) => read::<object::elf::FileHeader32<object::Endianness>>(data),
             _ => Err(ImageError::NotElf),
         }
+    }
+
+    /// [`Image::read`] of a mapped file, whose memory is given back while it is converted: a
+    /// program of hundreds of megabytes costs a few dozen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Image::read`].
+    pub fn mapped(file: &'d Mapped) -> Result<Image<'d>, ImageError> {
+        let mut image = Image::read(file.bytes())?;
+        image.mappings.push(file);
+        Ok(image)
+    }
+
+    /// [`Image::with_debug`] of a mapped file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Image::read`].
+    pub fn with_mapped_debug(self, debug: &'d Mapped) -> Result<Image<'d>, ImageError> {
+        let mut image = self.with_debug(debug.bytes())?;
+        image.mappings.push(debug);
+        Ok(image)
+    }
+
+    /// The files that its bytes are in, if they are mapped.
+    pub(super) fn mappings(&self) -> &[&'d Mapped] {
+        &self.mappings
     }
 
     /// Takes debug information, and symbols where this file is stripped of them, from a file apart
@@ -263,6 +294,7 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
         segments: segments.into_iter().map(|(_, segment)| segment).collect(),
         symbols: symbols(&file),
         debug: data,
+        mappings: Vec::new(),
     })
 }
 

@@ -28,6 +28,7 @@ pub mod image;
 mod images;
 mod instructions;
 pub mod llvm_text;
+pub mod mapped;
 mod maps;
 pub mod merge;
 pub mod names;

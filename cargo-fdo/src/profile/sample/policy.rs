@@ -1,4 +1,24 @@
 //! Choices in making a profile out of a recording.
+//!
+//! What a profile is worth shows in the program that is built with it. Without branch stacks,
+//! recorded with `cpu-clock` at 15 kHz on a virtual machine; instructions executed (callgrind) in
+//! percent of the release build without a profile, on other input than was recorded:
+//!
+//! | | SQLite, clang 22 | SQLite, gcc 12 | serde_json and pulldown-cmark, rustc 1.95 |
+//! | --- | --- | --- | --- |
+//! | [`Counts::Max`] | | | 95.3 |
+//! | [`Counts::Sum`] | 93.9 | **95.2** | 94.6 |
+//! | samples a byte | 95.5 | 95.8 | 94.8 |
+//! | [`Counts::Flow`], totals as sums of positions | 92.9 | | 93.6 |
+//! | [`Counts::Flow`], totals as sums of bytes | **91.9** | crash | **92.9** |
+//! | the same, callers' counts as heads of callees | 93.0 | | 93.0 |
+//! | the same, without profi | 92.1 | | 93.6 |
+//! | the same, with `-fprofile-sample-accurate` | 92.4 | | 94.0 |
+//! | instrumented | 87.7 | | 87.3 |
+//!
+//! Heads are [`Heads::Entry`] in all of them. The crash is GCC's: from small counts it derives
+//! blocks that run zero times before a loop that goes round, and `vect_do_peeling` divides by them
+//! ("internal compiler error: Floating point exception", during pass `vect`).
 
 /// Whose rules names, discriminators and positions follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -83,7 +83,7 @@ pub(super) struct Stretch {
 
 /// Who compiled a unit, from `DW_AT_producer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Producer {
+pub(super) enum Producer {
     /// GCC's front ends.
     Gcc,
     /// clang, rustc, and whatever else makes code with LLVM.
@@ -213,9 +213,12 @@ pub(super) fn functions(
 ) -> Findings {
     let dwarf = sections.dwarf();
     let mut findings = Findings::default();
-    let mut units = units::Units::read(&dwarf, &mut findings);
+    let mut units = units::Units::read(&dwarf, &mut findings, &|| sections.release());
     let mut claimed = Claimed::default();
-    for index in units.covering(touched) {
+    for (nth, index) in units.covering(touched).into_iter().enumerate() {
+        if nth % 8 == 0 {
+            sections.release();
+        }
         let result = units.load(index).map_err(Error::from).and_then(|unit| {
             let producer = units::producer(&dwarf, &unit)?;
             let bodies = functions::read(&mut units, &unit, touched)?;
@@ -236,6 +239,7 @@ pub(super) fn functions(
                 .get_or_insert_with(|| format!("unit at .debug_info+{at:#x}: {error}"));
         }
     }
+    sections.release();
     findings
 }
 
