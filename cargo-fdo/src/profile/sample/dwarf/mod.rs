@@ -216,7 +216,7 @@ pub(super) fn functions(
     let mut units = units::Units::read(&dwarf, &mut findings, &|| sections.release());
     let mut claimed = Claimed::default();
     for (nth, index) in units.covering(touched).into_iter().enumerate() {
-        if nth % 8 == 0 {
+        if nth.is_multiple_of(8) {
             sections.release();
         }
         let result = units.load(index).map_err(Error::from).and_then(|unit| {

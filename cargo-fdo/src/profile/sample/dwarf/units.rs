@@ -40,7 +40,7 @@ impl<'a> Units<'a> {
             match headers.next() {
                 Ok(Some(header)) => {
                     findings.units += 1;
-                    if findings.units % 256 == 0 {
+                    if findings.units.is_multiple_of(256) {
                         release();
                     }
                     let Some(offset) = header.debug_info_offset() else {
