@@ -26,16 +26,19 @@ pub struct Cli {
 impl Cli {
     /// `--color`, for the one message that is printed when the run is over.
     pub fn color(&self) -> Option<String> {
-        let cargo = match &self.command {
-            Command::Doctor(_) | Command::Init(_) | Command::Profile(_) => return None,
-            Command::Train(args) => &args.cargo,
-            Command::Build(args) => &args.cargo,
-            Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo,
-            Command::Status(args) => &args.cargo,
-            Command::Env(args) => &args.cargo,
-            Command::Clean(args) => &args.cargo,
+        let project = match &self.command {
+            Command::Doctor(_) | Command::Init(_) | Command::Profile(_) | Command::Record(_) => {
+                return None;
+            }
+            Command::Train(args) => &args.cargo.project,
+            Command::Import(args) => &args.cargo.project,
+            Command::Build(args) => &args.cargo.project,
+            Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo.project,
+            Command::Status(args) => &args.project,
+            Command::Env(args) => &args.cargo.project,
+            Command::Clean(args) => &args.project,
         };
-        cargo.color.clone()
+        project.color.clone()
     }
 }
 
@@ -46,8 +49,12 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Write a starter fdo.toml from what the workspace holds
     Init(InitArgs),
-    /// Build with counters, run workloads, merge what they recorded into a profile
+    /// Build for training, run workloads, make a profile of what they did
     Train(TrainArgs),
+    /// Record running programs with perf, for `import`
+    Record(RecordArgs),
+    /// Make a profile of recordings and sampled profiles from elsewhere
+    Import(ImportArgs),
     /// Build with the profile, and show how much of it was used
     Build(BuildArgs),
     /// Run a binary or example, built with the profile
@@ -64,6 +71,42 @@ pub enum Command {
     Profile(ProfileArgs),
     /// Remove the builds and profiles of cargo fdo, and nothing else
     Clean(CleanArgs),
+}
+
+/// Those of cargo's arguments that say which project it is, how to read it and how to speak.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Cargo's arguments")]
+pub struct ProjectArgs {
+    /// Target triple [default: the host]
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Vec<String>,
+    /// Directory for all generated artifacts; ours go into fdo/ below it
+    #[arg(long, value_name = "DIR")]
+    pub target_dir: Option<PathBuf>,
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+    /// Require that Cargo.lock is up to date
+    #[arg(long)]
+    pub locked: bool,
+    /// Run without the network
+    #[arg(long)]
+    pub offline: bool,
+    /// `--locked` and `--offline`
+    #[arg(long)]
+    pub frozen: bool,
+    /// Override a configuration value
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+    /// Unstable flags of cargo
+    #[arg(short = 'Z', value_name = "FLAG")]
+    pub unstable: Vec<String>,
+    /// Say only what is wrong: warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Coloring of messages
+    #[arg(long, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
+    pub color: Option<String>,
 }
 
 /// Cargo's own arguments, handed through.
@@ -124,59 +167,49 @@ pub struct CargoArgs {
     /// Cargo profile to build [default: release]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Target triple [default: the host]
-    #[arg(long, value_name = "TRIPLE")]
-    pub target: Vec<String>,
-    /// Directory for all generated artifacts; ours go into fdo/ below it
-    #[arg(long, value_name = "DIR")]
-    pub target_dir: Option<PathBuf>,
-    /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
     /// Number of parallel jobs
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
     /// Build as much as possible
     #[arg(long)]
     pub keep_going: bool,
-    /// Require that Cargo.lock is up to date
-    #[arg(long)]
-    pub locked: bool,
-    /// Run without the network
-    #[arg(long)]
-    pub offline: bool,
-    /// `--locked` and `--offline`
-    #[arg(long)]
-    pub frozen: bool,
     /// Form of cargo's messages
     #[arg(long, value_name = "FMT")]
     pub message_format: Option<String>,
-    /// Override a configuration value
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub config: Vec<String>,
-    /// Unstable flags of cargo
-    #[arg(short = 'Z', value_name = "FLAG")]
-    pub unstable: Vec<String>,
     /// Say more; print every command
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
-    /// Say only what is wrong: warnings and errors
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// Coloring of messages
-    #[arg(long, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
-    pub color: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub project: ProjectArgs,
 }
 
-/// How the profile is made and read.
+impl From<ProjectArgs> for CargoArgs {
+    fn from(project: ProjectArgs) -> CargoArgs {
+        CargoArgs {
+            project,
+            ..CargoArgs::default()
+        }
+    }
+}
+
+/// Which tools make and read the profile.
 #[derive(Debug, Clone, Default, Args)]
-pub struct FdoArgs {
+pub struct ToolArgs {
     /// C compiler: `auto` (a clang where `cc` does not fit), `keep` (never another), or a clang
     #[arg(long, value_name = "CHOICE")]
     pub c_compiler: Option<String>,
     /// The llvm-profdata to use [default: the first that fits]
     #[arg(long, value_name = "PATH")]
     pub llvm_profdata: Option<PathBuf>,
+}
+
+/// What all commands take that run others.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FdoArgs {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tools: ToolArgs,
     /// Print each command as it would run, and run none
     #[arg(long)]
     pub dry_run: bool,
@@ -188,6 +221,9 @@ pub struct DoctorArgs {
     /// Print the findings as JSON
     #[arg(long)]
     pub json: bool,
+    /// Say which method suits this machine and program, and why
+    #[arg(long)]
+    pub recommend: bool,
 }
 
 /// `cargo fdo init`
@@ -206,7 +242,7 @@ pub struct InitArgs {
 pub enum Method {
     /// Counters compiled in
     Instrument,
-    /// perf records the plain program (not there yet)
+    /// perf records the plain program
     Sample,
 }
 
@@ -219,10 +255,10 @@ pub struct TrainArgs {
     /// How counts are gathered
     #[arg(long, value_enum)]
     pub method: Option<Method>,
-    /// Only build the program with counters and print its path
+    /// Only build the program to train with and print its path
     #[arg(long)]
     pub build_only: bool,
-    /// Merge the raw profiles of a `--build-only` program instead of running anything
+    /// Merge the raw profiles (or recordings) of a `--build-only` program, and run nothing
     #[arg(
         long,
         value_name = "FILES|DIR",
@@ -233,7 +269,7 @@ pub struct TrainArgs {
     /// Share of raw profiles that may be bad [default: 1%]
     #[arg(long, value_name = "SHARE")]
     pub max_loss: Option<String>,
-    /// Keep the raw profiles after merging, below target/fdo/
+    /// Keep the raw profiles or recordings, below target/fdo/
     #[arg(long)]
     pub keep_raw: bool,
     /// Do not run without counters as well to measure the slow-down
@@ -248,6 +284,69 @@ pub struct TrainArgs {
     /// A command to train with, such as `'{bin:app}' --fast`
     #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
     pub command: Vec<OsString>,
+}
+
+/// `cargo fdo record`
+#[derive(Debug, Args)]
+pub struct RecordArgs {
+    /// Processes to record, by their ids, separated by commas
+    #[arg(
+        long,
+        value_name = "PID",
+        value_delimiter = ',',
+        conflicts_with = "system"
+    )]
+    pub pid: Vec<u32>,
+    /// Record the whole system
+    #[arg(long)]
+    pub system: bool,
+    /// Where the recording goes [default: perf.data]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Stop after this time: `90s`, `5min`
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Samples a second [default: 4000]
+    #[arg(long, value_name = "HERTZ")]
+    pub frequency: Option<u32>,
+    /// perf's name of the event [default: the best that works here]
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<String>,
+    /// Stop at this size: `512M`, `4G` [default: 4G]
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<String>,
+    /// The perf to use [default: the first that runs]
+    #[arg(long, value_name = "PATH")]
+    pub perf: Option<PathBuf>,
+    /// Say only what is wrong: warnings and errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// Say more; print perf's command
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// What to record, or, with `--pid` or `--system`, what makes load meanwhile and ends it
+    #[arg(last = true, value_name = "COMMAND", help_heading = "Arguments")]
+    pub command: Vec<OsString>,
+}
+
+/// `cargo fdo import`
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// perf.data, `perf script` text, or a sampled profile of LLVM's or GCC's form
+    #[arg(required_unless_present = "weighted_input", value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// One more file, whose counts weigh N times as much
+    #[arg(short, long, value_name = "N,FILE")]
+    pub weighted_input: Vec<String>,
+    /// The program that was recorded [default: what `train --method sample` built]; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub binary: Vec<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub fdo: FdoArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub cargo: CargoArgs,
 }
 
 /// What may be accepted of the profile's use.
@@ -305,7 +404,7 @@ pub struct StatusArgs {
     pub json: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub cargo: CargoArgs,
+    pub project: ProjectArgs,
 }
 
 /// Which environment to print.
@@ -313,6 +412,8 @@ pub struct StatusArgs {
 pub enum EnvPhase {
     /// To build with counters
     Instrument,
+    /// To build what is to be recorded: plain code with line tables
+    Sample,
     /// To build with the profile
     Optimize,
 }
@@ -339,7 +440,7 @@ pub struct EnvArgs {
     pub format: EnvFormat,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub fdo: FdoArgs,
+    pub tools: ToolArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub cargo: CargoArgs,
@@ -353,7 +454,7 @@ pub struct CleanArgs {
     pub keep_profiles: bool,
     #[command(flatten)]
     #[allow(missing_docs)]
-    pub cargo: CargoArgs,
+    pub project: ProjectArgs,
 }
 
 #[cfg(test)]

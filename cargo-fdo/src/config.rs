@@ -18,10 +18,23 @@
 //! -------------------------|----------------|-------------------------------------------------
 //! `method`                 | `"instrument"` | `"instrument"` or `"sample"`
 //! `c-compiler`             | `"auto"`       | `"auto"`, `"keep"`, or a clang: name or path
+//! `rustc-bootstrap`        | `false`        | whether `RUSTC_BOOTSTRAP` may open rustc for samples
 //! `min-match`              | `0.8`          | share of the profile's counts: `0.8` or `"80%"`
 //! `max-loss`               | `0.01`         | share of files or counts a merge may lose
 //! `workloads`              | see [`Config::select`] | names to train with
 //! `tool.llvm-profdata`     | looked for     | name or path
+//! `tool.perf`              | looked for     | name or path
+//! `sample.event`           | tried out      | perf's name of one event
+//! `sample.branch-stacks`   | if possible    | `true`: it must be possible; `false`: without
+//! `sample.frequency`       | `4000`         | samples a second
+//! `sample.max-size`        | `"4G"`         | of one recording
+//! `sample.duration`        | none           | how long one run is recorded, and runs
+//! `sample.buffer`          | perf's         | between kernel and perf, for each processor
+//! `sample.compress`        | `false`        | whether perf compresses
+//! `sample.min-share`       | `0.02`         | share of the samples that makes a file matter
+//! `sample.min-mapped`      | `0.5`          | share of a file's samples that need lines
+//! `sample.converter`       | `"native"`     | or `"create_gcov"`, `"create_llvm_prof"`, `"llvm-profgen"`
+//! `sample.merger`          | `"native"`     | or `"profile_merger"`
 //! `workload.W.run`         | required       | argument vector, or a string for `sh -c`
 //! `workload.W.prepare`     | none           | likewise; runs first, is not profiled
 //! `workload.W.env`         | none           | table of strings
@@ -42,10 +55,12 @@
 
 pub(crate) mod nearest;
 mod problem;
+mod sample;
 mod schema;
 mod section;
 mod select;
 mod shell;
+pub mod sizes;
 mod source;
 pub mod starter;
 mod template;
@@ -56,6 +71,7 @@ mod workload;
 mod tests;
 
 pub use problem::{ConfigError, Place, Problem};
+pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};
 pub use template::{Placeholder, Template};
 pub use workload::{AD_HOC, CommandLine, Kind, Workload};
@@ -80,6 +96,9 @@ pub struct Config {
     pub method: Method,
     /// Which compiler C and C++ are built with.
     pub c_compiler: CCompilerChoice,
+    /// Whether crates may be compiled with `RUSTC_BOOTSTRAP` set where rustc's option for samples
+    /// is unstable.
+    pub rustc_bootstrap: bool,
     /// The least share of the profile's counts that the compilers must have used, 0 to 1.
     pub min_match: f64,
     /// The greatest share of files or counts that a merge may lose, 0 to 1.
@@ -88,6 +107,10 @@ pub struct Config {
     pub default_workloads: Vec<String>,
     /// The `llvm-profdata` to use; looked for if `None`.
     pub profdata: Option<PathBuf>,
+    /// The `perf` to use; looked for if `None`.
+    pub perf: Option<PathBuf>,
+    /// How samples are taken and converted.
+    pub sample: Sample,
     /// The named workloads.
     pub workloads: BTreeMap<String, Workload>,
     /// What is special about which package. [`Config::policy`] knows the default.
@@ -158,10 +181,13 @@ impl Default for Config {
             file: None,
             method: Method::default(),
             c_compiler: CCompilerChoice::default(),
+            rustc_bootstrap: false,
             min_match: 0.8,
             max_loss: 0.01,
             default_workloads: Vec::new(),
             profdata: None,
+            perf: None,
+            sample: Sample::default(),
             workloads: BTreeMap::new(),
             packages: BTreeMap::new(),
             package_places: BTreeMap::new(),

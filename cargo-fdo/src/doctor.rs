@@ -4,7 +4,11 @@
 //! file, and the tools that a build would use take a [canary] the whole
 //! way. Works outside of a cargo project, and changes nothing.
 
+pub mod recommend;
+mod samples;
 mod table;
+
+pub use samples::SampleRow;
 
 use crate::error::{Diagnose, ExitCode};
 use crate::tool::auto::{self, Choice, Outcome, Request};
@@ -47,6 +51,8 @@ pub struct Report {
     pub c_compiler: Option<Choice>,
     /// The llvm-profdata for Rust's profiles.
     pub profdata: Option<Profdata>,
+    /// Which compilers read sampled profiles.
+    pub samples: Vec<SampleRow>,
     /// How long it took.
     pub milliseconds: u64,
 }
@@ -105,6 +111,7 @@ pub fn examine(env: &Env<'_>) -> Report {
         mixed: None,
         c_compiler: None,
         profdata: None,
+        samples: Vec::new(),
         milliseconds: 0,
     };
     match tempfile::tempdir() {
@@ -147,10 +154,12 @@ fn examine_in(env: &Env<'_>, scratch: &Path, report: &mut Report) {
                 places: &env.places,
             };
             let outcome = scope.spawn(move || auto::choose(request, scratch));
+            let samples = scope.spawn(|| samples::rows(env, &rust.rustc, &compilers, scratch));
             profdata_rows(env, &rust, scratch, report);
             let outcome = outcome.join().unwrap_or_default();
             compiler_rows(env, &rust, &compilers, &outcome, report);
             report.c_compiler = outcome.choice;
+            report.samples = samples.join().unwrap_or_default();
         });
         mixed(env, &rust, scratch, report);
     }

@@ -5,13 +5,13 @@ use crate::config::{Config, PackagePolicy};
 use crate::settings::Cargo;
 use crate::shim;
 use crate::store::Layout;
-use crate::store::campaign::Partition;
+use crate::store::campaign::{Method, Partition};
 use crate::store::keys::{KeyedPackage, Orders};
 use crate::tool::{Invocation, signals};
-use crate::toolbox::{Toolbox, Verdict};
+use crate::toolbox::{RustSamples, Toolbox, Verdict};
 use crate::workspace::Workspace;
-use fdo_build::flags::{self, Counters, Pins};
-use fdo_build::protocol::{self, Family, Language, Order, Phase};
+use fdo_build::flags::{self, Counters, Pins, sample};
+use fdo_build::protocol::{self, Family, Language, Order, Phase, Proof};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,20 @@ use std::path::{Path, PathBuf};
 /// The slices that the optimize phase reads, on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slices {
+    /// What they hold.
+    pub method: Method,
     /// Limits of the whole profile.
     pub pins: Pins,
     /// How the crates were divided when they were trained.
     pub partition: Partition,
     /// For rustc: content hash and file.
     pub rust: Option<Slice>,
-    /// For clang, IR-level counters.
+    /// For clang, IR-level counters or samples.
     pub c: Option<Slice>,
     /// For clang, front-end counters.
     pub c_frontend: Option<Slice>,
+    /// For gcc, samples.
+    pub gcc: Option<Slice>,
 }
 
 /// One slice, as one compiler reads it.
@@ -283,8 +287,19 @@ fn rust_order(
                 order.link_flags = vec![format!("-Clink-arg={}", object.display())];
             }
         }
+        (Phase::Sample, _) => {
+            let rust = rust_samples(inputs);
+            order.flags = sample::rustc_record(rust.is_some_and(RustSamples::is_unstable));
+            order.env = rust.map(bootstrap).unwrap_or_default();
+            order.flags.extend(policy.rustflags.iter().cloned());
+        }
+        (Phase::Optimize, Some(slices)) if slices.method == Method::Sample => {
+            use_rust_samples(&mut order, inputs, slices);
+            order.flags.extend(policy.rustflags.iter().cloned());
+        }
         (Phase::Optimize, Some(slices)) => {
             if let Some(slice) = &slices.rust {
+                order.proof = proof(inputs.toolbox.verify, Proof::RawCounts);
                 order.flags =
                     flags::rustc_optimize(&slice.file, slices.pins, inputs.toolbox.verify);
                 order.codegen_units = codegen_units;
@@ -295,6 +310,59 @@ fn rust_order(
         _ => {}
     }
     order
+}
+
+fn rust_samples<'a>(inputs: Inputs<'a>) -> Option<&'a RustSamples> {
+    inputs.toolbox.samples.as_ref().map(|samples| &samples.rust)
+}
+
+/// The codegen units stay the user's: lines are matched, not control flow.
+fn use_rust_samples(order: &mut Order, inputs: Inputs<'_>, slices: &Slices) {
+    let (Some(slice), Some(rust)) = (&slices.rust, rust_samples(inputs)) else {
+        return;
+    };
+    let Some(reads) = rust.reads() else { return };
+    let unstable = rust.is_unstable();
+    order.flags = sample::rustc_use(&slice.file, slices.pins, rust.spelling(), unstable);
+    order.slice.clone_from(&slice.hash);
+    order.proof = proof(reads.verify, Proof::Remarks);
+    order.env = bootstrap(rust);
+}
+
+/// What opens rustc for unstable options, where the user allowed it.
+///
+/// For the crates of the target and not for the whole build: build scripts of many crates look for
+/// unstable features by compiling something, and would find and use them.
+fn bootstrap(rust: &RustSamples) -> Vec<(String, String)> {
+    match rust {
+        RustSamples::Bootstrap(_) => vec![("RUSTC_BOOTSTRAP".into(), "1".into())],
+        _ => Vec::new(),
+    }
+}
+
+fn use_c_samples(order: &mut Order, inputs: Inputs<'_>, slices: &Slices) {
+    let reads = inputs
+        .toolbox
+        .samples
+        .as_ref()
+        .and_then(|samples| samples.c);
+    let (slice, kind) = match order.family {
+        Family::Gcc => (&slices.gcc, Proof::Dump),
+        _ => (&slices.c, Proof::Remarks),
+    };
+    let (Some(slice), Some(reads)) = (slice, reads) else {
+        return;
+    };
+    order.flags = match order.family {
+        Family::Gcc => sample::gcc_use(&slice.file),
+        _ => sample::clang_use(&slice.file, slices.pins, reads.profi),
+    };
+    order.slice.clone_from(&slice.hash);
+    order.proof = proof(reads.verify, kind);
+}
+
+fn proof(verify: bool, kind: Proof) -> Proof {
+    if verify { kind } else { Proof::None }
 }
 
 /// What pulls the runtime into a link (`INSTR_PROF_PROFILE_RUNTIME_VAR`).
@@ -326,6 +394,17 @@ fn c_order(
                     .push(signal_object(inputs).display().to_string());
             }
         }
+        (Phase::Sample, _) => {
+            order.flags = match c.family {
+                Family::Gcc => sample::gcc_record(),
+                _ => sample::clang_record(),
+            };
+            order.flags.extend(policy.cflags.iter().cloned());
+        }
+        (Phase::Optimize, Some(slices)) if slices.method == Method::Sample => {
+            use_c_samples(&mut order, inputs, slices);
+            order.flags.extend(policy.cflags.iter().cloned());
+        }
         (Phase::Optimize, Some(slices)) => {
             let slice = match policy.counters {
                 Counters::Ir => &slices.c,
@@ -339,6 +418,9 @@ fn c_order(
                     inputs.toolbox.verify,
                 );
                 order.slice.clone_from(&slice.hash);
+                // Front-end counters are applied by clang itself, long before LLVM could name them.
+                let says = inputs.toolbox.verify && policy.counters == Counters::Ir;
+                order.proof = proof(says, Proof::RawCounts);
             }
             order.flags.extend(policy.cflags.iter().cloned());
         }

@@ -5,10 +5,10 @@
 //! stamp and size it had: the tools themselves, manifests, Cargo.lock, cargo's configuration
 //! and rustup's toolchain files, also those that were not there.
 
+use crate::profile::digest;
 use crate::tool::rustc::Rustc;
 use crate::workspace::Workspace;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -114,10 +114,7 @@ impl Question {
 
     fn file(&self, cache: &Path) -> PathBuf {
         let key = serde_json::to_vec(self).unwrap_or_default();
-        let name: String = Sha256::digest(key)[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let name = digest::short(&key, 8);
         cache.join("answers").join(format!("{name}.json"))
     }
 

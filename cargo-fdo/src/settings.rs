@@ -128,8 +128,8 @@ impl Cargo {
                 })
                 .collect()
         };
-        let given = GivenConfig::parse(&args.config);
-        let mut targets = args.target.clone();
+        let given = GivenConfig::parse(&args.project.config);
+        let mut targets = args.project.target.clone();
         if targets.is_empty() {
             targets = given.targets.unwrap_or_else(configured);
         }
@@ -157,7 +157,7 @@ impl Cargo {
         let cargo = Cargo {
             program,
             toolchain,
-            manifest_path: args.manifest_path.clone(),
+            manifest_path: args.project.manifest_path.clone(),
             selection: selection(args),
             options: options(args),
             build_options: build_options(args),
@@ -167,7 +167,7 @@ impl Cargo {
             target,
             target_argument,
             other_target,
-            target_dir: args.target_dir.clone(),
+            target_dir: args.project.target_dir.clone(),
             rustc_wrapper,
             env_table: configuration
                 .env
@@ -326,6 +326,8 @@ pub struct Settings {
     pub c_compiler: CCompilerChoice,
     /// An llvm-profdata named by the user.
     pub profdata: Option<PathBuf>,
+    /// Whether rustc may be told that it is a nightly one, to take samples.
+    pub rustc_bootstrap: bool,
     /// Least share of counts that must be used.
     pub min_match: f64,
     /// Whether too little use is only reported.
@@ -348,7 +350,7 @@ impl Settings {
         max_loss: Option<&str>,
         config: &Config,
     ) -> Result<Settings, SettingsError> {
-        let c_compiler = match fdo.c_compiler.as_deref() {
+        let c_compiler = match fdo.tools.c_compiler.as_deref() {
             None => config.c_compiler.clone(),
             Some("auto") => CCompilerChoice::Auto,
             Some("keep") => CCompilerChoice::Keep,
@@ -356,7 +358,9 @@ impl Settings {
         };
         Ok(Settings {
             c_compiler,
+            rustc_bootstrap: config.rustc_bootstrap,
             profdata: fdo
+                .tools
                 .llvm_profdata
                 .clone()
                 .or_else(|| config.profdata.clone()),
@@ -374,12 +378,13 @@ impl Settings {
 
 /// What the user sees, from cargo's own options.
 pub fn ui(args: &CargoArgs) -> Ui {
-    let verbosity = match (args.quiet, args.verbose) {
+    let verbosity = match (args.project.quiet, args.verbose) {
         (true, _) => Verbosity::Quiet,
         (false, 0) => Verbosity::Normal,
         (false, _) => Verbosity::Verbose,
     };
     let color = args
+        .project
         .color
         .clone()
         .or_else(|| std::env::var("CARGO_TERM_COLOR").ok());
@@ -421,12 +426,14 @@ fn c_variables(base: &str, targets: &[&str]) -> Vec<String> {
 pub fn workspace_words(args: &CargoArgs) -> Vec<String> {
     let mut words = options(args);
     words.extend(
-        args.target
+        args.project
+            .target
             .iter()
             .map(|target| format!("--target {target}")),
     );
     words.extend(
-        args.manifest_path
+        args.project
+            .manifest_path
             .iter()
             .map(|path| format!("--manifest-path {}", path.display())),
     );
@@ -490,18 +497,18 @@ fn options(args: &CargoArgs) -> Vec<String> {
     for (flag, given) in [
         ("--all-features", args.all_features),
         ("--no-default-features", args.no_default_features),
-        ("--locked", args.locked),
-        ("--offline", args.offline),
-        ("--frozen", args.frozen),
+        ("--locked", args.project.locked),
+        ("--offline", args.project.offline),
+        ("--frozen", args.project.frozen),
     ] {
         if given {
             out.push(flag.to_owned());
         }
     }
-    for value in &args.config {
+    for value in &args.project.config {
         out.extend(["--config".to_owned(), value.clone()]);
     }
-    for flag in &args.unstable {
+    for flag in &args.project.unstable {
         out.extend(["-Z".to_owned(), flag.clone()]);
     }
     out
@@ -520,10 +527,10 @@ fn build_options(args: &CargoArgs) -> Vec<String> {
 
 fn output_options(args: &CargoArgs) -> Vec<String> {
     let mut out = vec!["--verbose".to_owned(); usize::from(args.verbose)];
-    if args.quiet {
+    if args.project.quiet {
         out.push("--quiet".to_owned());
     }
-    if let Some(color) = &args.color {
+    if let Some(color) = &args.project.color {
         out.extend(["--color".to_owned(), color.clone()]);
     }
     out

@@ -4,13 +4,16 @@
 //! hold as long as the tools' files and the user's choices are the same.
 
 mod c_tools;
+pub mod sample_tools;
 
 pub use c_tools::{CTools, Origin, Verdict};
+pub use sample_tools::{RustSamples, SampleTools};
 
-use crate::error::Result;
+use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
 use crate::settings::{Cargo, Settings};
 use crate::store::Layout;
+use crate::store::campaign::Method;
 use crate::tool::c_compiler;
 use crate::tool::canary;
 use crate::tool::locate::{Identity, Places};
@@ -24,20 +27,40 @@ use std::path::{Path, PathBuf};
 pub struct Toolbox {
     /// rustc.
     pub rustc: Rustc,
-    /// Merges, and makes what rustc reads.
-    pub profdata: Profdata,
+    /// Merges, and makes what rustc reads; samples need none.
+    pub profdata: Option<Profdata>,
     /// The C side.
     pub c: CTools,
     /// Whether the compilers name the functions that they applied the profile to.
     pub verify: bool,
     /// rustc's profile runtime, for programs whose own Rust has no counters.
     pub runtime: Option<PathBuf>,
+    /// What the compilers do with samples, in a run that samples.
+    pub samples: Option<SampleTools>,
+}
+
+/// These tools were found for samples, and counters are asked for.
+#[derive(Debug, thiserror::Error)]
+#[error("no llvm-profdata was looked for: this profile is of samples")]
+pub struct NoProfdata;
+
+impl Diagnose for NoProfdata {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Tool
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("run `cargo fdo train` again".into())
+    }
 }
 
 /// What the findings depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Basis {
     version: String,
+    method: Method,
+    /// Whether the user allows `RUSTC_BOOTSTRAP`.
+    bootstrap: bool,
     rustc: String,
     target: String,
     path: String,
@@ -60,16 +83,19 @@ impl Toolbox {
     ///
     /// # Errors
     ///
-    /// If rustc can't be profiled at all: no llvm-profdata that reads its raw profiles.
+    /// With counters: if rustc can't be profiled at all, for want of an llvm-profdata that reads
+    /// its raw profiles. With samples: if the C compiler that the user named for it can't be.
     pub fn find(
+        method: Method,
         rustc: &Rustc,
         cargo: &Cargo,
         settings: &Settings,
         layout: &Layout,
     ) -> Result<Toolbox> {
-        let basis = Basis::of(rustc, cargo, settings);
+        let basis = Basis::of(method, rustc, cargo, settings);
         let places = Places::of_process();
-        if let Some(toolbox) = remembered(layout, &basis, &places) {
+        let memory = layout.toolbox(method.name());
+        if let Some(toolbox) = remembered(&memory, &basis, &places) {
             return Ok(toolbox);
         }
         fs::create_dir(&layout.tmp())?;
@@ -82,7 +108,10 @@ impl Toolbox {
             "RUSTC_WRAPPER" => Some(cargo.rustc_wrapper.as_ref()?.display().to_string()),
             _ => cargo.user_variable(name),
         };
-        let toolbox = inspect(rustc, &basis, settings, &places, scratch.path(), &env)?;
+        let toolbox = match method {
+            Method::Instrument => inspect(rustc, &basis, settings, &places, scratch.path(), &env)?,
+            Method::Sample => inspect_samples(rustc, &basis, settings, &places, scratch.path())?,
+        };
         let tools = toolbox
             .programs()
             .iter()
@@ -94,12 +123,22 @@ impl Toolbox {
             toolbox: toolbox.clone(),
         })
         .expect("plain data");
-        fs::write_atomic(&layout.toolbox(), text.as_bytes())?;
+        fs::write_atomic(&memory, text.as_bytes())?;
         Ok(toolbox)
     }
 
+    /// The llvm-profdata that merges counters and makes what rustc reads.
+    ///
+    /// # Errors
+    ///
+    /// If these are the tools of a run that samples.
+    pub fn profdata(&self) -> std::result::Result<&Profdata, NoProfdata> {
+        self.profdata.as_ref().ok_or(NoProfdata)
+    }
+
     fn programs(&self) -> Vec<PathBuf> {
-        let mut programs = vec![self.rustc.program.clone(), self.profdata.program.clone()];
+        let mut programs = vec![self.rustc.program.clone()];
+        programs.extend(self.profdata.iter().map(|tool| tool.program.clone()));
         programs.extend(self.c.cc.iter().chain(&self.c.cxx).map(PathBuf::from));
         programs.extend(self.c.profdata.iter().map(|tool| tool.program.clone()));
         programs
@@ -107,11 +146,14 @@ impl Toolbox {
 }
 
 impl Basis {
-    fn of(rustc: &Rustc, cargo: &Cargo, settings: &Settings) -> Basis {
+    fn of(method: Method, rustc: &Rustc, cargo: &Cargo, settings: &Settings) -> Basis {
         let variable = |name: &str| cargo.user_variable(name);
         let choice = |name| c_compiler::user_choice(&variable, &cargo.target, &rustc.host, name);
         Basis {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            method,
+            bootstrap: settings.rustc_bootstrap
+                || variable("RUSTC_BOOTSTRAP").is_some_and(|value| value == "1"),
             rustc: format!("{}\n{}", rustc.program.display(), rustc.version),
             target: cargo.target.clone(),
             path: std::env::var("PATH").unwrap_or_default(),
@@ -124,8 +166,8 @@ impl Basis {
     }
 }
 
-fn remembered(layout: &Layout, basis: &Basis, places: &Places) -> Option<Toolbox> {
-    let text = fs::read_if_there(&layout.toolbox()).ok()??;
+fn remembered(memory: &Path, basis: &Basis, places: &Places) -> Option<Toolbox> {
+    let text = fs::read_if_there(memory).ok()??;
     let remembered: Remembered = serde_json::from_str(&text).ok()?;
     let holds = remembered.basis == *basis
         && remembered
@@ -159,9 +201,34 @@ fn inspect(
     let c = c_tools::find(rustc, basis, settings, places, scratch, env)?;
     Ok(Toolbox {
         rustc: rustc.clone(),
-        profdata,
+        profdata: Some(profdata),
         c,
         verify: canary.verify,
         runtime: rustc.profiler_runtime(&basis.target),
+        samples: None,
+    })
+}
+
+fn inspect_samples(
+    rustc: &Rustc,
+    basis: &Basis,
+    settings: &Settings,
+    places: &Places,
+    scratch: &Path,
+) -> Result<Toolbox> {
+    let rust = sample_tools::rust(rustc, basis.bootstrap, scratch);
+    let (c, reads, c_major) = sample_tools::c(rustc, basis, settings, places, scratch)?;
+    let samples = SampleTools {
+        rust,
+        c: reads,
+        c_major,
+    };
+    Ok(Toolbox {
+        rustc: rustc.clone(),
+        profdata: None,
+        c,
+        verify: samples.verify(),
+        runtime: None,
+        samples: Some(samples),
     })
 }

@@ -1,5 +1,9 @@
 //! What the user sees: words on stderr in cargo's manner, data on stdout.
 
+mod running;
+
+pub use running::Running;
+
 use crate::error::Error;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
@@ -139,6 +143,7 @@ impl Ui {
 }
 
 /// Ends its line when dropped.
+#[derive(Debug)]
 pub struct Spinner(Option<indicatif::ProgressBar>);
 
 impl Spinner {

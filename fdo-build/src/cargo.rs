@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     const TARGET: &[(&str, &str)] = &[
-        ("CARGO_FDO", "1"),
+        ("CARGO_FDO", "2"),
         ("CARGO_FDO_PHASE", "instrument"),
         ("CARGO_FDO_STATE", "/t/state"),
         ("CARGO_FDO_TARGET", "x86_64-unknown-linux-gnu"),
@@ -123,7 +123,7 @@ mod tests {
     fn another_version_is_an_error_that_names_both() {
         let error = read(&[("CARGO_FDO", "7")]).unwrap_err().to_string();
         assert!(error.contains("speaks version 7"), "{error}");
-        assert!(error.contains("version 1:"), "{error}");
+        assert!(error.contains("version 2:"), "{error}");
     }
 
     #[test]

@@ -99,6 +99,8 @@ impl Configuration {
     ///     // Counters make a self-test ten times slower: leave it out.
     /// }
     /// ```
+    ///
+    /// In [`Phase::Sample`] the code is that of a plain build with line tables, and as fast.
     pub fn phase(&self) -> Option<Phase> {
         self.0.as_ref().map(|fdo| fdo.phase)
     }
@@ -186,6 +188,9 @@ impl Configuration {
     }
 
     /// The flags of the phase for compiling C, for a build that can't be told its compiler.
+    ///
+    /// In the phases of a sampled profile they ask for line tables, and a build that adds its own
+    /// `-g…` after them decides; for less than line tables, nothing will be found in the recording.
     ///
     /// They fit the compiler that `cargo fdo` chose, see [`compiler`](Self::compiler). A build
     /// that runs [`cc_program`](Self::cc_program) does not need them, and comes to no harm by

@@ -2,6 +2,8 @@
 //!
 //! Pure data in, strings out. Every odd flag has its reason beside it.
 
+pub mod sample;
+
 use crate::protocol::{Family, Phase};
 use std::path::Path;
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// The version of everything in this module.
 ///
 /// A build script that meets another version fails instead of leaving its C half out.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Set to [`VERSION`] inside `cargo fdo`, absent outside.
 pub const ENV_VERSION: &str = "CARGO_FDO";
@@ -166,6 +166,41 @@ impl Family {
     }
 }
 
+/// How a compiler proves that it used the profile.
+///
+/// Variant     | Profile by | What the compiler is asked for
+/// ------------|------------|---------------------------------------------------
+/// `None`      |            | nothing
+/// `RawCounts` | counters   | LLVM's `-pgo-view-raw-counts=text`, on stderr
+/// `Remarks`   | samples    | LLVM's remarks on applied samples, in a file
+/// `Dump`      | samples    | gcc's dump of its `afdo` pass, in a file
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Proof {
+    /// None.
+    #[default]
+    None,
+    /// The compiler's stderr; the order's flags ask for it.
+    RawCounts,
+    /// A file of remarks; the shim adds the flags, for each call has a file of its own.
+    Remarks,
+    /// A dump of a pass; likewise.
+    Dump,
+}
+
+impl Proof {
+    const ALL: [Proof; 4] = [Proof::None, Proof::RawCounts, Proof::Remarks, Proof::Dump];
+
+    /// The name in order files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Proof::None => "none",
+            Proof::RawCounts => "raw-counts",
+            Proof::Remarks => "remarks",
+            Proof::Dump => "dump",
+        }
+    }
+}
+
 /// What a shim does to the compilations of one package in one language.
 ///
 /// As a file: one `word value` a line, lists as repeated words, the first line names the
@@ -192,6 +227,10 @@ pub struct Order {
     pub codegen_units: Option<u32>,
     /// Keeps packages of one name apart: manifest directory → salt.
     pub salts: Vec<(String, String)>,
+    /// Variables for the compiler itself and nothing that it was started by.
+    pub env: Vec<(String, String)>,
+    /// How the compiler proves that it used the slice.
+    pub proof: Proof,
 }
 
 impl Order {
@@ -207,6 +246,8 @@ impl Order {
             slice: String::new(),
             codegen_units: None,
             salts: Vec::new(),
+            env: Vec::new(),
+            proof: Proof::None,
         }
     }
 
@@ -231,6 +272,12 @@ impl Order {
         }
         for (directory, salt) in &self.salts {
             out.push_str(&format!("salt {salt} {directory}\n"));
+        }
+        for (name, value) in &self.env {
+            out.push_str(&format!("env {name}={value}\n"));
+        }
+        if self.proof != Proof::None {
+            out.push_str(&format!("proof {}\n", self.proof.name()));
         }
         out
     }
@@ -272,6 +319,18 @@ impl Order {
                         .split_once(' ')
                         .ok_or_else(|| format!("`{line}` is not `salt SALT DIRECTORY`"))?;
                     order.salts.push((directory.to_owned(), salt.to_owned()));
+                }
+                "env" => {
+                    let (name, value) = value
+                        .split_once('=')
+                        .ok_or_else(|| format!("`{line}` is not `env NAME=VALUE`"))?;
+                    order.env.push((name.to_owned(), value.to_owned()));
+                }
+                "proof" => {
+                    order.proof = Proof::ALL
+                        .into_iter()
+                        .find(|proof| proof.name() == value)
+                        .ok_or_else(|| format!("`{value}` is no kind of proof"))?;
                 }
                 _ => return Err(format!("unknown word `{word}`")),
             }
@@ -325,6 +384,8 @@ mod tests {
             slice: "abc".into(),
             codegen_units: Some(0),
             salts: vec![("/with space/dir".into(), "s1".into())],
+            env: vec![("RUSTC_BOOTSTRAP".into(), "1".into())],
+            proof: Proof::Remarks,
         };
         assert_eq!(Order::parse(&order.write()), Ok(order));
     }

@@ -1,7 +1,7 @@
 //! Profiles, configuration and places that are not what they should be: each ends with its
 //! documented code and an error that names the file and the remedy.
 
-use fdo_tests::Sandbox;
+use fdo_tests::{Sandbox, tools};
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -437,4 +437,87 @@ fn a_path_that_is_not_utf_8_is_refused_in_words() {
     let _ = t
         .cargo_fdo(args.into_iter().chain([manifest.as_os_str()]))
         .fails_saying(2, &["UTF-8"]);
+}
+
+const OTHER: &str = "\
+__attribute__((noinline)) static int step(int x) { return x * 3 + 1; }
+int other(int x) { return x > 2 ? step(x) : x; }
+int main(int n, char **words) { return other(n) + n > 9; }
+";
+
+/// Compiles a C program with counters by itself, runs it, and returns its raw profile.
+#[track_caller]
+fn raw_profile_of_c(t: &Sandbox, clang: &str) -> String {
+    t.write("elsewhere/other.c", OTHER);
+    let program = t.path("elsewhere/other").display().to_string();
+    let source = t.path("elsewhere/other.c").display().to_string();
+    let _ = t
+        .run(
+            clang,
+            ["-O1", "-fprofile-generate", &source, "-o", &program],
+        )
+        .succeeds();
+    let raw = t.path("elsewhere/other.profraw").display().to_string();
+    let run = t
+        .command(&program)
+        .env("LLVM_PROFILE_FILE", &raw)
+        .status()
+        .unwrap();
+    assert!(run.success());
+    raw
+}
+
+#[test]
+fn a_raw_profile_of_another_c_program_is_found_out_when_it_is_collected() {
+    let clang = tools::llvm("clang");
+    fdo_tests::require!(&clang);
+    let t = Sandbox::trained();
+    let ours = t.raw_profile().display().to_string();
+    let other = raw_profile_of_c(&t, &clang);
+    let says = "is of another program: nothing that was built with counters here has its function";
+    let _ = t
+        .cargo_fdo(["train", "--collect", &other])
+        .fails_saying(6, &["the only raw profile can't be used", says]);
+    let run = t
+        .cargo_fdo(["train", "--max-loss=50%", "--collect", &ours, &other])
+        .succeeds();
+    run.stderr_has(&format!("raw profile `{other}` was set aside: {says}"));
+    t.cargo_fdo(["build"])
+        .succeeds()
+        .stderr_has("100 % of the counts were used");
+}
+
+#[test]
+fn a_library_whose_functions_all_have_plain_names_is_no_other_program() {
+    fdo_tests::require!("cc");
+    let t = Sandbox::project()
+        .manifest("[lib]\ncrate-type = [\"cdylib\"]")
+        .file(
+            "src/lib.rs",
+            "#[unsafe(no_mangle)]\npub extern \"C\" fn work(n: u32) -> u32 {\n\
+             \x20   if n % 3 == 0 { n / 3 } else { n + 1 }\n}\n",
+        )
+        .file(
+            "host.c",
+            "unsigned work(unsigned);\nint main(void) { return work(9) == 3 ? 0 : 1; }\n",
+        );
+    std::fs::remove_file(t.path("src/main.rs")).unwrap();
+    let _ = t.cargo_fdo(["train", "--build-only"]).succeeds();
+    let libraries = t.path("target/fdo/instrument/x86_64-unknown-linux-gnu/release");
+    let libraries = libraries.display().to_string();
+    let _ = t
+        .run(
+            "cc",
+            ["host.c", "-o", "host", &format!("-L{libraries}"), "-lapp"],
+        )
+        .succeeds();
+    let raw = t.path("raw/host.profraw").display().to_string();
+    let run = t
+        .command(t.path("host"))
+        .env("LD_LIBRARY_PATH", &libraries)
+        .env("LLVM_PROFILE_FILE", &raw)
+        .status()
+        .unwrap();
+    assert!(run.success());
+    let _ = t.cargo_fdo(["train", "--collect", &raw]).succeeds();
 }

@@ -112,8 +112,8 @@ fn a_clang_of_another_llvm_is_refused_where_it_was_asked_for_and_left_out_where_
     let t = t.env("CC", "clang-14");
     let run = train(&t, &[]).succeeds();
     for part in reason.into_iter().chain([
-        "1 C/C++ object, 0 instrumented",
-        "left out of instrumentation",
+        "1 object, 0 with counters",
+        "built without counters",
         "unset CC",
     ]) {
         run.stderr_has(part);
@@ -128,8 +128,8 @@ fn gcc_is_left_out_with_the_way_to_change_that() {
     fdo_tests::require!("gcc");
     let t = Sandbox::mixed().env("CC", "gcc");
     let run = train(&t, &[]).succeeds();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 0 instrumented");
-    run.stderr_has("left out of instrumentation: `gcc` (CC, gcc (");
+    run.stderr_has("app-0.1.0: 1 object, 0 with counters");
+    run.stderr_has("built without counters: `gcc` (CC, gcc (");
     run.stderr_has("gcc's counters are not LLVM's; install `clang-");
     let _ = train(&t, &["--c-compiler", "gcc"])
         .fails_saying(3, &["`gcc` (gcc (", "gcc's counters are not LLVM's"]);
@@ -168,7 +168,7 @@ fn without_any_clang_the_c_is_left_out_and_the_package_to_install_is_named() {
         "{bin:app}",
     ]);
     let run = run.succeeds();
-    run.stderr_has("1 C/C++ object, 0 instrumented");
+    run.stderr_has("1 object, 0 with counters");
     run.stderr_has(&format!("install `clang-{}", tools::llvm_major()));
 }
 

@@ -179,6 +179,6 @@ fn after_a_workload_that_failed_a_good_one_trains() {
         .fails_saying(5, &["there is no profile"]);
     // So short a run says nothing of how much slower counters make the program.
     let run = t.cargo_fdo(["train", "-w", "good"]).succeeds();
-    run.stderr_lacks("times the plain run");
+    run.stderr_lacks("times as long as");
     let _ = t.cargo_fdo(["build"]).succeeds();
 }

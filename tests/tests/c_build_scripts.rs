@@ -25,7 +25,7 @@ fn fdo_build(features: &str) -> String {
 #[track_caller]
 fn trains_and_uses_all_of_c(t: &Sandbox) {
     let run = t.train();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+    run.stderr_has("app-0.1.0: 1 object, 1 with counters");
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!(t.used("C and C++"), Some(1.0));
 }
@@ -54,7 +54,7 @@ fn a_script_that_calls_cc_by_name_is_reported_as_unseen() {
     require!("cc", &tools::llvm("clang"));
     let t = Sandbox::c_project(&with_make(".arg(\"CC=cc\")", "")).file("Makefile", MAKEFILE);
     let run = t.train();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 0 instrumented")
+    run.stderr_has("app-0.1.0: 1 object, 0 with counters")
         .stderr_has("app-0.1.0: 1 object compiled by something that does not go through CC")
         .stderr_has("fdo_build::configure()");
 }
@@ -129,7 +129,7 @@ fn several_sources_in_one_call_and_assembler_beside_them_are_counted_rightly() {
         .file("more.c", "int more(int x) { return x > 3 ? x : 1; }\n")
         .file("none.S", none);
     let run = t.train();
-    run.stderr_has("app-0.1.0: 2 C/C++ objects, 2 instrumented")
+    run.stderr_has("app-0.1.0: 2 objects, 2 with counters")
         .stderr_lacks("does not go through");
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!(t.used("C and C++"), Some(1.0));

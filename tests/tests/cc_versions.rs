@@ -39,7 +39,7 @@ fn profiled_once_by_each(versions: &[&str], rustflags: &str) {
         }
         let before = PHASES.map(|(phase, _)| compilations(&t, &clang, phase).len());
         let run = t.train();
-        run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+        run.stderr_has("app-0.1.0: 1 object, 1 with counters");
         t.cargo_fdo(["build"]).succeeds();
         for ((phase, flag), before) in PHASES.into_iter().zip(before) {
             let calls = compilations(&t, &clang, phase);
@@ -86,8 +86,8 @@ fn a_clang_that_does_not_fit_compiles_c_without_a_profile_and_a_row_says_so() {
         return;
     }
     let run = t.train();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 0 instrumented")
-        .stderr_has("left out of instrumentation: `clang-14` (CC, ")
+    run.stderr_has("app-0.1.0: 1 object, 0 with counters")
+        .stderr_has("built without counters: `clang-14` (CC, ")
         .stderr_has("writes raw profile version");
     t.cargo_fdo(["build"]).succeeds();
     for (phase, _) in PHASES {

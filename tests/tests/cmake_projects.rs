@@ -43,7 +43,7 @@ fn cmake_without_a_word_of_cargo_fdo_is_profiled() {
     };
     program
         .train(&t)
-        .stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+        .stderr_has("textpack-sys-0.1.0: 9 objects, 9 with counters");
     assert_eq!(t.raw_profiles().len(), 1);
     program.build(&t);
     uses_the_whole_profile(&t);
@@ -59,7 +59,7 @@ fn cmake_with_configure_is_profiled() {
     };
     program
         .train(&t)
-        .stderr_has("textpack-fdo-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+        .stderr_has("textpack-fdo-sys-0.1.0: 9 objects, 9 with counters");
     program.build(&t);
     uses_the_whole_profile(&t);
 }
@@ -74,7 +74,7 @@ fn a_shared_library_has_a_raw_profile_of_its_own_that_is_merged_and_used() {
     };
     program
         .train(&t)
-        .stderr_has("textpack-sys-0.1.0: 9 C/C++ objects, 9 instrumented");
+        .stderr_has("textpack-sys-0.1.0: 9 objects, 9 with counters");
     assert_eq!(t.raw_profiles().len(), 2, "{:?}", t.raw_profiles());
     program.build(&t);
     uses_the_whole_profile(&t);

@@ -52,7 +52,7 @@ fn a_shared_library_with_front_end_counters_gets_its_own_profile() {
     let run = t
         .cargo_fdo(["train", "--no-overhead", "--keep-raw", "--", "{bin:app}"])
         .succeeds();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+    run.stderr_has("app-0.1.0: 1 object, 1 with counters");
     assert_eq!(
         t.raw_profiles().len(),
         2,

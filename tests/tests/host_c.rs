@@ -30,7 +30,7 @@ fn c_in_a_build_script_gets_no_counters_and_the_same_c_in_the_program_does() {
     require!(&clang, &clangxx);
     let t = with_host_c().compilers(&clang, &clangxx);
     let run = t.train();
-    run.stderr_has("hot-0.1.0: 1 C/C++ object, 1 instrumented");
+    run.stderr_has("hot-0.1.0: 1 object, 1 with counters");
     t.cargo_fdo(["build"]).succeeds();
     assert_eq!(t.used("C and C++"), Some(1.0));
 

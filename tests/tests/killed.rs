@@ -221,8 +221,16 @@ fn what_a_killed_training_left_is_removed_by_the_next() {
     t.write("target/fdo/v1/campaigns/.new-left/rust.proftext", ":ir\n");
     t.write("target/fdo/v1/slices/.new-left", "half a profile");
     t.write("target/fdo/v1/raw/1/command/1-2.profraw", "half a profile");
+    t.write("target/fdo/v1/tmp/tools-left/canary.o", "half an object");
+    t.write("target/fdo/v1/tmp/command-left/data", "of a workload");
     mixed::train(&t, RUST, C);
-    for left in ["campaigns/.new-left", "slices/.new-left", "raw"] {
+    for left in [
+        "campaigns/.new-left",
+        "slices/.new-left",
+        "raw",
+        "tmp/tools-left",
+        "tmp/command-left",
+    ] {
         let left = format!("target/fdo/v1/{left}");
         assert!(!is_there(&t, &left), "{left}");
     }

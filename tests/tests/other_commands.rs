@@ -18,6 +18,17 @@ fn has_counters(t: &Sandbox, program: &str) -> bool {
     sections.stdout().contains("__llvm_prf_cnts")
 }
 
+/// Runs an instrumented program and collects what it left.
+#[track_caller]
+fn train_by_hand(t: &Sandbox, program: &str) {
+    let raw = t.root().join("raw");
+    let mut command = t.command(t.path(program));
+    command.env("LLVM_PROFILE_FILE", raw.join("%p-%m.profraw"));
+    assert!(command.status().unwrap().success());
+    let raw = raw.display().to_string();
+    t.cargo_fdo(["train", "--collect", &raw]).succeeds();
+}
+
 #[test]
 fn plain_cargo_is_instrumented_and_optimised_by_the_printed_environment() {
     require!(&tools::llvm("clang"));
@@ -25,21 +36,7 @@ fn plain_cargo_is_instrumented_and_optimised_by_the_printed_environment() {
     under(&t, "instrument", "cargo build --release --offline").succeeds();
     let program = format!("target/fdo/instrument/{TRIPLE}/release/app");
     assert!(has_counters(&t, &program));
-    let raw = t.root().join("raw/%p-%m.profraw");
-    let mut command = t.command(t.path(&program));
-    assert!(
-        command
-            .env("LLVM_PROFILE_FILE", &raw)
-            .status()
-            .unwrap()
-            .success()
-    );
-    t.cargo_fdo([
-        "train",
-        "--collect",
-        raw.parent().unwrap().to_str().unwrap(),
-    ])
-    .succeeds();
+    train_by_hand(&t, &program);
 
     under(&t, "optimize", "cargo build --release --offline").succeeds();
     let run = t.cargo_fdo(["build"]).succeeds();
@@ -105,21 +102,7 @@ fn make_outside_of_cargo_is_instrumented_and_optimised() {
         );
     under(&t, "instrument", "make \"CC=$CC\"").succeeds();
     assert!(has_counters(&t, "tool"));
-    let raw = t.root().join("raw/%p-%m.profraw");
-    let mut command = t.command(t.path("tool"));
-    assert!(
-        command
-            .env("LLVM_PROFILE_FILE", &raw)
-            .status()
-            .unwrap()
-            .success()
-    );
-    t.cargo_fdo([
-        "train",
-        "--collect",
-        raw.parent().unwrap().to_str().unwrap(),
-    ])
-    .succeeds();
+    train_by_hand(&t, "tool");
     under(&t, "optimize", "make clean && make \"CC=$CC\"").succeeds();
     assert!(!has_counters(&t, "tool"));
     // The compiler applied the profile: its evidence names the function.
@@ -154,6 +137,57 @@ fn the_environment_comes_in_three_forms() {
     assert_eq!(json.stdout_json()["CARGO_FDO_PHASE"], "instrument");
     // Without a profile there is nothing to optimise with.
     t.cargo_fdo(["env"]).fails_with(5);
+}
+
+#[test]
+fn env_has_no_dry_run_because_it_runs_no_command_of_the_users() {
+    let t = Sandbox::project();
+    t.cargo_fdo(["env", "--phase", "instrument", "--dry-run"])
+        .fails_with(2)
+        .stderr_has("unexpected argument '--dry-run'");
+    assert!(!t.path("target").exists());
+}
+
+#[test]
+fn status_and_clean_take_only_those_of_cargos_arguments_that_they_use() {
+    let t = Sandbox::trained();
+    for command in ["status", "clean"] {
+        for option in [["-p", "app"], ["--bin", "app"], ["--profile", "dev"]] {
+            t.cargo_fdo([command, option[0], option[1]])
+                .fails_with(2)
+                .stderr_has("unexpected argument");
+        }
+        for option in [
+            "--release",
+            "--all-features",
+            "-j1",
+            "--message-format=json",
+        ] {
+            let _ = t.cargo_fdo([command, option]).fails_with(2);
+        }
+    }
+    let elsewhere = t.root().join("target");
+    std::fs::rename(t.path("target"), &elsewhere).unwrap();
+    let (manifest, elsewhere) = (t.path("Cargo.toml"), elsewhere.display().to_string());
+    let words = [
+        "--manifest-path",
+        manifest.to_str().unwrap(),
+        "--target-dir",
+        &elsewhere,
+    ];
+    let words = [
+        &words[..],
+        &["--target", TRIPLE, "--offline", "--color=never"],
+    ]
+    .concat();
+    for command in ["status", "clean"] {
+        let _ = t
+            .cargo_fdo_in("..", [command].iter().chain(&words))
+            .succeeds();
+    }
+    let _ = t
+        .cargo_fdo_in("..", ["status"].iter().chain(&words))
+        .fails_with(5);
 }
 
 #[test]
@@ -224,6 +258,7 @@ fn status_shows_the_profile_to_people_and_programs() {
     t.train();
     let run = t.cargo_fdo(["status"]).succeeds();
     run.stdout_has("workload   command (weight 1, 1 raw profile)");
+    run.stdout_has("\nfunctions with the highest counts\n");
     run.stderr_has("`cargo fdo build` has not used it yet");
     let json = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     assert_eq!(json["version"], 1);

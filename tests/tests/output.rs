@@ -82,6 +82,33 @@ fn a_terminal_gets_colors_unless_no_color_is_set() {
 }
 
 #[test]
+fn a_terminal_shows_which_workload_runs_below_its_whole_lines() {
+    fdo_tests::require!("script");
+    let workload =
+        "for i in 1 2; do printf 'begin-%s ' $i; sleep 0.5; echo end-$i; done; {bin:app}";
+    let t = Sandbox::trained().env("TERM", "xterm").file(
+        "fdo.toml",
+        &format!("[workload.lines]\nrun = '''{workload}'''\n"),
+    );
+    let words = ["train", "--no-overhead"];
+    let run = t.cargo_fdo(words).succeeds();
+    run.stderr_has("begin-1 end-1\nbegin-2 end-2\n");
+    run.stderr_lacks("1 of 1");
+
+    let program = t.cargo_fdo_command(&[]).get_program().to_owned();
+    let command = format!(
+        "'{}' fdo {}",
+        Path::new(&program).display(),
+        words.join(" ")
+    );
+    let run = t.run("script", ["-qec", &command, "/dev/null"]).succeeds();
+    run.stdout_has("`lines`, 1 of 1 [");
+    // Nothing of ours comes between the parts of a line.
+    run.stdout_has("begin-1 end-1\r\n");
+    run.stdout_has("begin-2 end-2\r\n");
+}
+
+#[test]
 fn the_help_is_the_same_however_it_is_called() {
     let t = Sandbox::project();
     let help = t.cargo_fdo(["--help"]).succeeds();

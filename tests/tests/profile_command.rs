@@ -208,7 +208,7 @@ fn what_can_not_be_read_is_named_with_the_place() {
         ("empty", "is no profile of a kind that is known"),
         ("absent", "can't read `absent`"),
         ("bad.txt", "at line 3"),
-        ("cut.afdo", "at byte 6"),
+        ("cut.afdo", "file ends inside a string at byte 5"),
         ("a.gcda", "counters of gcc (.gcda): gcov-tool"),
     ] {
         for call in [

@@ -377,7 +377,7 @@ fn a_target_directory_behind_a_link_holds_c_that_make_compiles_inside_of_it() {
             "{bin:app}",
         ])
         .succeeds();
-    run.stderr_has("app-0.1.0: 1 C/C++ object, 1 instrumented");
+    run.stderr_has("app-0.1.0: 1 object, 1 with counters");
 }
 
 #[test]

@@ -12,12 +12,13 @@ use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
 use crate::store::Campaign;
+use crate::store::campaign::{self, Method};
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{Toolbox, Verdict};
 use crate::ui::Ui;
 use fdo_build::flags::Counters;
-use fdo_build::protocol::Phase;
+use fdo_build::protocol::{Family, Phase};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitStatus;
@@ -134,13 +135,13 @@ fn optimized(
     let ui = &session.ui;
     let _lock = session.lock()?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
-    let toolbox = session.toolbox()?;
-    if campaign
-        .manifest
-        .slices
-        .contains_key(crate::store::campaign::C)
-    {
+    let toolbox = session.toolbox(campaign.manifest.method)?;
+    let has = |name| campaign.manifest.slices.contains_key(name);
+    if has(campaign::C) || has(campaign::GCC) {
         session.explain_c_compiler(&toolbox);
+    }
+    if has(campaign::RUST) {
+        session.explain_rustc(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);
     let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
@@ -234,6 +235,12 @@ fn takes_part(session: &Session, toolbox: &Toolbox, package: &str, language: Lan
         .find(|known| known.id() == package)
         .map_or(package, |known| known.name.as_str());
     let policy = session.config.policy(name);
+    if let Some(samples) = &toolbox.samples {
+        return match language {
+            Lang::Rust => policy.rust && samples.rust.reads().is_some(),
+            Lang::C => policy.c && samples.c.is_some(),
+        };
+    }
     match language {
         Lang::Rust => policy.rust,
         // A compiler that the user keeps although it can't be profiled is a choice too.
@@ -273,6 +280,9 @@ fn cause(report: &UseReport, campaign: &Campaign, toolbox: &Toolbox) -> String {
     if campaign.manifest.rustc != toolbox.rustc.version {
         return "the profile is of another rustc".into();
     }
+    if let Some(words) = other_c_compiler(campaign, toolbox) {
+        return words;
+    }
     if report.is_empty() {
         return "this build contains none of the code that the profile is of".into();
     }
@@ -281,6 +291,21 @@ fn cause(report: &UseReport, campaign: &Campaign, toolbox: &Toolbox) -> String {
     }
     "most of the lost functions are not in this program any more, or the profile is of another one"
         .into()
+}
+
+/// Samples of gcc's code are nothing for clang, and the other way round: they divide lines into
+/// blocks by other rules.
+fn other_c_compiler(campaign: &Campaign, toolbox: &Toolbox) -> Option<String> {
+    let has = |name| campaign.manifest.slices.contains_key(name);
+    let (then, now) = match toolbox.c.family {
+        _ if campaign.manifest.method != Method::Sample => return None,
+        Family::Clang if has(campaign::GCC) && !has(campaign::C) => ("gcc", "clang"),
+        Family::Gcc if has(campaign::C) && !has(campaign::GCC) => ("clang", "gcc"),
+        _ => return None,
+    };
+    Some(format!(
+        "the profile of C and C++ is of {then}'s code, and this build compiles them with {now}"
+    ))
 }
 
 /// What the findings of a build depend on, beside the compilers' words: if nothing was

@@ -1,7 +1,7 @@
 //! `cargo fdo clean`: removes what cargo fdo made, and nothing else.
 
 use super::Session;
-use crate::cli::{CleanArgs, FdoArgs, MatchArgs};
+use crate::cli::CleanArgs;
 use crate::error::Result;
 use crate::fs;
 use fdo_build::protocol::Phase;
@@ -12,13 +12,7 @@ use fdo_build::protocol::Phase;
 ///
 /// If something can't be removed.
 pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.cargo,
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(args.project.clone(), toolchain)?;
     if !session.layout.root().exists() {
         session.ui.note("there is nothing of cargo fdo here");
         return Ok(());

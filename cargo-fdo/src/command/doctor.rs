@@ -1,7 +1,7 @@
 //! `cargo fdo doctor`: takes a canary through the tools, in or outside of a project.
 
 use crate::cli::{CargoArgs, DoctorArgs};
-use crate::doctor::{examine, process_env};
+use crate::doctor::{examine, process_env, recommend};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::settings;
 
@@ -36,10 +36,24 @@ pub fn run(args: &DoctorArgs, toolchain: Option<String>) -> Result<()> {
         let _spinner = ui.spinner("trying the tools out");
         examine(&env)
     };
+    let advice = args.recommend.then(|| {
+        let _spinner = ui.spinner("trying perf out");
+        let facts = recommend::facts(&report, &env.rustc, &env.places);
+        (recommend::advise(&facts), facts)
+    });
     if args.json {
-        ui.data(serde_json::to_string_pretty(&report).expect("plain data"));
+        let mut value = serde_json::to_value(&report).expect("plain data");
+        if let Some((advice, facts)) = &advice {
+            value["advice"] = serde_json::to_value(advice).expect("plain data");
+            value["facts"] = serde_json::to_value(facts).expect("plain data");
+        }
+        ui.data(serde_json::to_string_pretty(&value).expect("plain data"));
     } else {
         ui.data(report.text().trim_end());
+        if let Some((advice, _)) = &advice {
+            ui.data("");
+            ui.data(recommend::text(advice).trim_end());
+        }
     }
     match report.exit_code() {
         None => Ok(()),

@@ -2,11 +2,12 @@
 //! optimised.
 
 use super::Session;
-use crate::cli::{EnvArgs, EnvFormat, EnvPhase, MatchArgs};
+use crate::cli::{EnvArgs, EnvFormat, EnvPhase, FdoArgs, MatchArgs};
 use crate::error::Result;
 use crate::outer;
 use crate::stage::optimize;
 use crate::store::Campaign;
+use crate::store::campaign::Method;
 use crate::tool::invocation::quote;
 use fdo_build::protocol::Phase;
 use std::ffi::OsString;
@@ -17,25 +18,25 @@ use std::ffi::OsString;
 ///
 /// Whatever finding the tools and the profile raises.
 pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.cargo,
-        &args.fdo,
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let fdo = FdoArgs {
+        tools: args.tools.clone(),
+        dry_run: false,
+    };
+    let session = Session::open(&args.cargo, &fdo, &MatchArgs::default(), None, toolchain)?;
     let _lock = session.lock()?;
-    let toolbox = session.toolbox()?;
-    let (phase, slices) = match args.phase {
+    let (phase, toolbox, slices) = match args.phase {
         EnvPhase::Instrument => {
+            let toolbox = session.toolbox(Method::Instrument)?;
             session.make_signal_object(&toolbox)?;
-            (Phase::Instrument, None)
+            (Phase::Instrument, toolbox, None)
         }
+        EnvPhase::Sample => (Phase::Sample, session.toolbox(Method::Sample)?, None),
         EnvPhase::Optimize => {
             let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
+            let toolbox = session.toolbox(campaign.manifest.method)?;
             let slices =
                 optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
-            (Phase::Optimize, Some(slices))
+            (Phase::Optimize, toolbox, Some(slices))
         }
     };
     let plan = session.plan(phase, &toolbox, slices.as_ref());

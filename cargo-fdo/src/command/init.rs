@@ -1,7 +1,7 @@
 //! `cargo fdo init`: a starter fdo.toml from what the workspace holds.
 
 use super::Session;
-use crate::cli::{CargoArgs, FdoArgs, InitArgs, MatchArgs};
+use crate::cli::{InitArgs, ProjectArgs};
 use crate::config::starter::{StarterFacts, starter};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -28,17 +28,11 @@ impl Diagnose for Exists {
 ///
 /// If there is an fdo.toml, or none can be written.
 pub fn run(args: &InitArgs, toolchain: Option<String>) -> Result<()> {
-    let cargo = CargoArgs {
+    let project = ProjectArgs {
         manifest_path: args.manifest_path.clone(),
-        ..CargoArgs::default()
+        ..ProjectArgs::default()
     };
-    let session = Session::open(
-        &cargo,
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(project, toolchain)?;
     let members = session
         .workspace
         .packages

@@ -4,8 +4,11 @@ pub mod build;
 pub mod clean;
 pub mod doctor;
 pub mod env;
+pub mod import;
 pub mod init;
 pub mod profile;
+pub mod record;
+mod sampled;
 mod session;
 pub mod status;
 pub mod train;
@@ -25,6 +28,8 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Doctor(args) => doctor::run(&args, toolchain),
         Command::Init(args) => init::run(&args, toolchain),
         Command::Train(args) => train::run(args, toolchain),
+        Command::Record(args) => record::run(&args),
+        Command::Import(args) => import::run(&args, toolchain),
         Command::Build(args) => build::run(&args, toolchain),
         Command::Run(args) => build::run_and("run", &args, toolchain),
         Command::Test(args) => build::run_and("test", &args, toolchain),

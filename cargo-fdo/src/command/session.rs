@@ -1,6 +1,6 @@
 //! What every subcommand that builds starts with.
 
-use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
+use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
 use crate::config::{self, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -8,10 +8,11 @@ use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
 use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
+use crate::store::campaign::Method;
 use crate::store::{Layout, Lock, keys};
 use crate::tool::rustc::Rustc;
 use crate::tool::{Invocation, signals};
-use crate::toolbox::{Origin, Toolbox, Verdict};
+use crate::toolbox::{Origin, RustSamples, Toolbox, Verdict};
 use crate::ui::Ui;
 use crate::workspace::{self, Query, Workspace};
 use fdo_build::protocol::Phase;
@@ -40,6 +41,16 @@ pub struct Session {
 }
 
 impl Session {
+    /// For commands that look at a project, or write its files, but build nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Session::open).
+    pub fn of_project(project: ProjectArgs, toolchain: Option<String>) -> Result<Session> {
+        let (fdo, matching) = (FdoArgs::default(), MatchArgs::default());
+        Session::open(&project.into(), &fdo, &matching, None, toolchain)
+    }
+
     /// Resolves everything that can be resolved without running a compiler.
     ///
     /// # Errors
@@ -127,6 +138,8 @@ impl Session {
     pub fn lock(&self) -> Result<Lock> {
         self.layout.create()?;
         let lock = Lock::take(&self.layout.lock(), &self.ui)?;
+        // Left by a run that was killed: who has the lock has nothing there yet.
+        fs::remove_ours(self.layout.root(), &self.layout.tmp())?;
         if let Some(free) = fs::free_bytes(self.layout.root())
             && free < LITTLE_SPACE
         {
@@ -153,13 +166,19 @@ impl Session {
                 .is_ok_and(|packages| !packages.is_empty())
     }
 
-    /// Finds the tools, and says which C compiler it will be.
+    /// Finds the tools for a method.
     ///
     /// # Errors
     ///
-    /// If Rust can't be profiled.
-    pub fn toolbox(&self) -> Result<Toolbox> {
-        Toolbox::find(&self.rustc, &self.cargo, &self.settings, &self.layout)
+    /// If they can't do it.
+    pub fn toolbox(&self, method: Method) -> Result<Toolbox> {
+        Toolbox::find(
+            method,
+            &self.rustc,
+            &self.cargo,
+            &self.settings,
+            &self.layout,
+        )
     }
 
     /// The plan of a phase.
@@ -243,13 +262,31 @@ impl Session {
         }
     }
 
+    /// Says that Rust stays without samples, where it does.
+    pub fn explain_rustc(&self, toolbox: &Toolbox) {
+        if let Some(samples) = &toolbox.samples
+            && let RustSamples::Unusable { reason, remedy } = &samples.rust
+        {
+            self.ui.warn(format_args!(
+                "only C and C++ are optimised: {reason}; {remedy}"
+            ));
+        }
+    }
+
     /// Says which C compiler compiles profiled code, where that is not plainly the user's.
     pub fn explain_c_compiler(&self, toolbox: &Toolbox) {
         let c = &toolbox.c;
         match (&c.verdict, &c.origin) {
+            (Verdict::Fits, Origin::Auto { instead_of }) if toolbox.samples.is_some() => {
+                self.ui.note(format_args!(
+                    "C and C++ are compiled by `{}` ({}) instead of {instead_of}",
+                    c.cc.join(" "),
+                    c.version
+                ));
+            }
             (Verdict::Fits, Origin::Auto { instead_of }) => self.ui.note(format_args!(
                 "C and C++ are compiled by `{}` ({}) instead of `cc` ({instead_of}), whose \
-                 profiles are not LLVM's; `c-compiler = \"keep\"` leaves them alone",
+                 profiles are not LLVM's; `c-compiler = \"keep\"` in fdo.toml leaves them alone",
                 c.cc.join(" "),
                 c.version
             )),

@@ -1,13 +1,13 @@
 //! `cargo fdo status`: which profile there is, of what, and how good it is.
 
 use super::Session;
-use crate::cli::{FdoArgs, MatchArgs, StatusArgs};
+use crate::cli::StatusArgs;
 use crate::error::Result;
 use crate::fs;
 use crate::profile::names;
 use crate::report::{self, UseReport};
 use crate::store::Campaign;
-use crate::ui::{count, plural, seconds};
+use crate::ui::{count, percent, seconds};
 use fdo_build::protocol::Phase;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,13 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// If there is no campaign, or it can't be read.
 pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
-    let session = Session::open(
-        &args.cargo,
-        &FdoArgs::default(),
-        &MatchArgs::default(),
-        None,
-        toolchain,
-    )?;
+    let session = Session::of_project(args.project.clone(), toolchain)?;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let manifest = &campaign.manifest;
     let last_use: Option<UseReport> =
@@ -59,12 +53,25 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         "  C and C++  {}",
         manifest.c_compiler.as_deref().unwrap_or("not profiled")
     ));
+    if let Some(sampling) = &manifest.sampling {
+        let stacks = match sampling.branch_stacks {
+            true => "branch stacks",
+            false => "no branch stacks",
+        };
+        ui.data(format_args!(
+            "  samples    {} of `{}`, {stacks}; {} lost; {} at known lines",
+            count(sampling.samples),
+            sampling.event,
+            count(sampling.lost),
+            percent(sampling.mapped)
+        ));
+    }
     for workload in &manifest.workloads {
         ui.data(format_args!(
             "  workload   {} (weight {}, {})",
             workload.name,
             workload.weight,
-            plural(workload.files, "raw profile")
+            report::files(manifest, workload.files)
         ));
     }
     ui.data(format_args!(
@@ -82,12 +89,11 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             ""
         }
     ));
+    if !manifest.hottest.is_empty() {
+        ui.data("functions with the highest counts");
+    }
     for (name, most) in manifest.hottest.iter().take(5) {
-        ui.data(format_args!(
-            "  {:>10} {}",
-            count(*most),
-            names::display(name)
-        ));
+        ui.data(format_args!("  {:>15}  {}", count(*most), shown(name)));
     }
     match &last_use {
         Some(used) => report::usage(ui, used, true),
@@ -97,4 +103,14 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         ui.warn("it was trained with another rustc");
     }
     Ok(())
+}
+
+/// A function's name, cut where it is longer than a line: generic ones have no limit.
+fn shown(name: &str) -> String {
+    const LONGEST: usize = 100;
+    let name = names::display(name);
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name,
+    }
 }

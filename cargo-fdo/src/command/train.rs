@@ -1,11 +1,12 @@
 //! `cargo fdo train`: build with counters, run workloads, merge, publish.
 
+pub(super) mod sample;
 mod slowdown;
 
 use super::Session;
-use crate::cli::{MatchArgs, Method, TrainArgs};
+use crate::cli::{ImportArgs, MatchArgs, Method, TrainArgs};
 use crate::config::{self, Kind, Workload, WorkloadChoice};
-use crate::error::{Diagnose, ExitCode, Result};
+use crate::error::Result;
 use crate::fs;
 use crate::plan::PhasePlan;
 use crate::profile::slice::content_hash;
@@ -13,6 +14,7 @@ use crate::report;
 use crate::settings::profile_dir;
 use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
+use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
@@ -25,17 +27,6 @@ use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Something that this version can't do.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct Unsupported(&'static str);
-
-impl Diagnose for Unsupported {
-    fn exit_code(&self) -> ExitCode {
-        ExitCode::Usage
-    }
-}
 
 /// Runs it.
 ///
@@ -55,11 +46,15 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         Some(Method::Instrument) => config::Method::Instrument,
         None => session.config.method,
     };
-    if method == config::Method::Sample {
-        return Err(Unsupported(
-            "`--method sample` is not there yet; `instrument` is (see CHANGELOG.md)",
-        )
-        .into());
+    if method == config::Method::Sample && !args.collect.is_empty() {
+        let args = ImportArgs {
+            files: args.collect,
+            weighted_input: Vec::new(),
+            binary: Vec::new(),
+            fdo: args.fdo,
+            cargo: args.cargo,
+        };
+        return super::import::into_campaign(&args, &session);
     }
     let choices = choices(&args, &session)?;
     let jobs: Vec<Job> = choices
@@ -82,8 +77,11 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
             ));
         }
     }
+    if method == config::Method::Sample {
+        return sample::run(&session, &args, &jobs);
+    }
     let _lock = session.lock()?;
-    let toolbox = session.toolbox()?;
+    let toolbox = session.toolbox(campaign::Method::Instrument)?;
     // What is compiled elsewhere is none of our business, and a project without C has none.
     let explained = args.collect.is_empty() && session.expects_c();
     if explained {
@@ -140,14 +138,17 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         .iter()
         .flat_map(|package| package.crates.iter().cloned())
         .collect();
+    let artifacts = plan.target_dir.join(&session.cargo.target);
+    let origin = Origin::new(plan.state.clone(), artifacts);
     let scratch = session.layout.raw().join("merge");
     fs::create_dir(&scratch)?;
     let merged = merge::run(
         &raws,
-        &toolbox.profdata,
+        toolbox.profdata()?,
         merge::Known {
             crates: &crates,
             c_names: &c_names,
+            origin: &origin,
         },
         session.settings.max_loss,
         &scratch,
@@ -266,7 +267,7 @@ fn run_jobs(
     let bins = bins(&instrumented.built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
     let mut all = Vec::new();
-    for job in jobs {
+    for (at, job) in jobs.iter().enumerate() {
         let place = Place {
             root: &session.workspace.root,
             bins: &bins,
@@ -277,7 +278,15 @@ fn run_jobs(
             },
         };
         let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
-        all.push(train::run(job, &cargo_call, place, &raw, &session.ui)?);
+        let position = (at + 1, jobs.len());
+        all.push(train::run(
+            job,
+            &cargo_call,
+            place,
+            &raw,
+            position,
+            &session.ui,
+        )?);
     }
     Ok(all)
 }
@@ -322,7 +331,7 @@ fn publish(
     let manifest = Manifest {
         version: campaign::VERSION,
         id: content_hash(&identity),
-        method: "instrument".into(),
+        method: campaign::Method::Instrument,
         made: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.as_secs()),
@@ -348,6 +357,7 @@ fn publish(
         total: quality.total,
         hottest: quality.hottest.clone(),
         slices: hashes,
+        sampling: None,
     };
     Ok(Campaign::publish(
         &session.layout,
@@ -408,9 +418,11 @@ fn show(
         }
     }
     let scratch = session.layout.raw().join("merge/ir");
-    ui.data(toolbox.profdata.merge_to_text(
-        &scratch.join("inputs.txt"),
-        crate::tool::profdata::FailureMode::Any,
-        &scratch.join("merged.proftext"),
-    ));
+    if let Some(profdata) = &toolbox.profdata {
+        ui.data(profdata.merge_to_text(
+            &scratch.join("inputs.txt"),
+            crate::tool::profdata::FailureMode::Any,
+            &scratch.join("merged.proftext"),
+        ));
+    }
 }

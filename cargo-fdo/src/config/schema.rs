@@ -2,6 +2,7 @@
 
 use super::nearest::did_you_mean;
 use super::problem::Problems;
+use super::sample;
 use super::section::{Item, Section};
 use super::template::Template;
 use super::value;
@@ -27,6 +28,9 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
     }) {
         config.c_compiler = compiler;
     }
+    if let Some(allowed) = top.read("rustc-bootstrap", problems, value::flag) {
+        config.rustc_bootstrap = allowed;
+    }
     if let Some(share) = top.read("min-match", problems, value::share) {
         config.min_match = share;
     }
@@ -37,7 +41,13 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
         config.profdata = tool.read("llvm-profdata", problems, |item, problems| {
             value::program(item, problems, root)
         });
+        config.perf = tool.read("perf", problems, |item, problems| {
+            value::program(item, problems, root)
+        });
         tool.finish(problems);
+    }
+    if let Some(sample) = top.read("sample", problems, sample::sample) {
+        config.sample = sample;
     }
 
     // All names, also those of broken workloads, so that one slip is not reported twice.

@@ -140,7 +140,7 @@ impl Config {
             return Ok(WorkloadChoice::Named(workload.clone()));
         }
         name.parse().map(WorkloadChoice::Builtin).map_err(|_| {
-            let known = self.workloads.keys().map(String::as_str);
+            let known = self.of_kind(Kind::Train).map(|known| known.name.as_str());
             Problem {
                 place: None,
                 message: format!(
@@ -151,17 +151,17 @@ impl Config {
         })
     }
 
-    /// What can be chosen, in words.
+    /// What can be chosen, in words. Not those to evaluate with: who trains with them too
+    /// measures a gain that is not there.
     fn known_workloads(&self) -> String {
         let builtin = "built in are `bench`, `test`, `run` and `example:NAME`";
-        if self.workloads.is_empty() {
-            return format!("the configuration names no workload; {builtin}");
-        }
         let named: Vec<_> = self
-            .workloads
-            .keys()
-            .map(|name| format!("`{name}`"))
+            .of_kind(Kind::Train)
+            .map(|workload| format!("`{}`", workload.name))
             .collect();
+        if named.is_empty() {
+            return format!("the configuration names no workload to train with; {builtin}");
+        }
         format!("the configuration has {}; {builtin}", named.join(", "))
     }
 }
@@ -198,8 +198,9 @@ mod tests {
     }
 
     #[test]
-    fn all_unknown_names_are_reported_with_the_nearest() {
-        let error = select(&config(""), &["mixde", "load", "benhc", "example:"]).unwrap_err();
+    fn all_unknown_names_are_reported_with_the_nearest_to_train_with() {
+        let names = ["mixde", "load", "benhc", "example:", "jugde"];
+        let error = select(&config(""), &names).unwrap_err();
         let messages: Vec<_> = error
             .problems
             .iter()
@@ -211,10 +212,15 @@ mod tests {
                 "no workload `mixde`; did you mean `mixed`?",
                 "no workload `benhc`; did you mean `bench`?",
                 "no workload `example:`",
+                "no workload `jugde`",
             ]
         );
         assert_eq!(error.exit_code(), ExitCode::Usage);
-        assert!(error.hint().unwrap().contains("`judge`, `load`, `mixed`"));
+        let hint = error.hint().unwrap();
+        assert!(
+            hint.starts_with("the configuration has `load`, `mixed`;"),
+            "{hint}"
+        );
     }
 
     #[test]

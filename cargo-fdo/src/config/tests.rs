@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::error::{Diagnose, ExitCode};
+use crate::tool::sample_converter::{Converter, Merger};
 use std::time::Duration;
 
 const ROOT: &str = "/no/such/workspace";
@@ -16,6 +17,20 @@ workloads = ["mixed", "bench", "example:demo"]
 
 [tool]
 llvm-profdata = "llvm-profdata-22"
+perf = "tools/perf"
+
+[sample]
+event = "cpu/event=0xc4,umask=0x20/u"
+branch-stacks = true
+frequency = 4000
+max-size = "512 MiB"
+duration = "5min"
+buffer = "8M"
+compress = true
+min-share = "5%"
+min-mapped = 0.25
+converter = "llvm-profgen"
+merger = "profile_merger"
 
 [workload.mixed]
 prepare = ["{bin:app}", "fill", "{tmp}/db"]
@@ -81,6 +96,22 @@ fn every_key_is_read() {
         config.profdata.as_deref(),
         Some(Path::new("llvm-profdata-22"))
     );
+
+    assert_eq!(config.perf.as_deref(), Some(&*root.join("tools/perf")));
+    let sample = &config.sample;
+    assert_eq!(
+        sample.wanted.event.as_deref(),
+        Some("cpu/event=0xc4,umask=0x20/u")
+    );
+    assert_eq!(sample.wanted.branch_stacks, Some(true));
+    assert_eq!(sample.wanted.frequency, Some(4000));
+    assert_eq!(sample.limits.max_bytes, Some(512 << 20));
+    assert_eq!(sample.limits.buffer_bytes, Some(8 << 20));
+    assert!(sample.limits.compress);
+    assert_eq!(sample.duration, Some(Duration::from_secs(300)));
+    assert_eq!((sample.min_share, sample.min_mapped), (0.05, 0.25));
+    assert_eq!(sample.converter, Converter::LlvmProfgen);
+    assert_eq!(sample.merger, Merger::ProfileMerger);
 
     let mixed = &config.workloads["mixed"];
     assert_eq!(mixed.name, "mixed");
@@ -597,4 +628,19 @@ fn damaged_files_never_panic_and_problems_stay_in_the_file() {
             }
         }
     }
+}
+
+#[test]
+fn what_is_wrong_in_the_sample_table_is_said_at_once() {
+    assert_problems(
+        "[sample]\nevent = \"cycles,branches\"\nfrequency = 0\nmax-size = \"4\"\n\
+         converter = \"create-gcov\"\nmin-shar = 1\n",
+        &[
+            "2:9: `event` in [sample] must be one event by perf's name, such as \"cycles:u\", not the string \"cycles,branches\"",
+            "3:13: `frequency` in [sample] must be a whole number from 1 to 4294967295, not `0`",
+            "4:12: `max-size` in [sample] must be a size such as \"512M\" or \"4G\", not the string \"4\"",
+            "5:13: `converter` in [sample] must be \"native\" or \"create_gcov\" or \"create_llvm_prof\" or \"llvm-profgen\", not the string \"create-gcov\"; did you mean `create_gcov`?",
+            "6:1: unknown key `min-shar` in [sample]; did you mean `min-share`?",
+        ],
+    );
 }

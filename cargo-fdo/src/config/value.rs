@@ -5,6 +5,7 @@
 use super::nearest::did_you_mean;
 use super::problem::Problems;
 use super::section::Item;
+use super::sizes::bytes;
 use super::template::Template;
 use super::workload::CommandLine;
 use fdo_build::flags::is_profile_flag;
@@ -68,6 +69,22 @@ pub(super) fn duration(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<D
         Some(duration) if !duration.is_zero() => Some(duration),
         _ => {
             item.must_be(problems, "a time such as \"90s\" or \"5min\"");
+            None
+        }
+    }
+}
+
+/// A number of bytes that is not zero: `"512M"`, `"4 GiB"`; the letters are powers of 1024, as
+/// perf takes them.
+pub(super) fn size(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<u64> {
+    let size = match item.value {
+        DeValue::String(text) => bytes(text),
+        _ => None,
+    };
+    match size {
+        Some(size) if size > 0 => Some(size),
+        _ => {
+            item.must_be(problems, "a size such as \"512M\" or \"4G\"");
             None
         }
     }

@@ -40,15 +40,30 @@ pub(super) fn text(report: &Report) -> String {
     if let Some(profdata) = &report.profdata {
         out.push_str(&format!("Profiles:    `{}`\n", profdata.program.display()));
     }
+    for (at, row) in report.samples.iter().enumerate() {
+        let title = if at == 0 { "Samples:" } else { "" };
+        let verdict = word(row.verdict);
+        let path = row.path.as_deref().unwrap_or(std::path::Path::new(""));
+        out.push_str(&format!(
+            "{title:13}{verdict}  {} ({}): {}\n",
+            row.tool,
+            path.display(),
+            row.note
+        ));
+    }
     out
 }
 
-fn cells(row: &Row) -> [String; 4] {
-    let verdict = match row.verdict {
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Ok => "ok",
         Verdict::Misfit => "misfit",
         Verdict::Missing => "missing",
-    };
+    }
+}
+
+fn cells(row: &Row) -> [String; 4] {
+    let verdict = word(row.verdict);
     let path = row.path.as_ref();
     [
         verdict.to_owned(),
@@ -71,5 +86,8 @@ fn fate(canary: Option<&Canary>) -> String {
         "the compilers can't name the functions that they used the profile for"
     };
     let steps: Vec<_> = canary.passed.iter().map(|step| step.name()).collect();
-    format!("the canary lives ({}); {proof}", steps.join(" → "))
+    format!(
+        "a test program lives through {}; {proof}",
+        steps.join(" → ")
+    )
 }

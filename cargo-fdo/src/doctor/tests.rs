@@ -37,6 +37,7 @@ fn report(rust: Option<Canary>) -> Report {
         mixed: None,
         c_compiler: None,
         profdata: None,
+        samples: Vec::new(),
         milliseconds: 5,
     }
 }
@@ -49,7 +50,7 @@ fn the_table_says_what_fits_and_what_to_install() {
          misfit  clang 14.0.6  /usr/bin/clang-14  too old\n        \
          `apt install clang-22`\n\
          \n\
-         Rust:        the canary lives (instrument → link); \
+         Rust:        a test program lives through instrument → link; \
          each compiler names the functions that it used the profile for\n\
          C compiler:  none fits; only Rust can be optimised\n"
     );
@@ -153,12 +154,15 @@ fn on_a_machine_with_old_tools_only_the_advice_is_exact() {
         format!("apt install clang-{major} libclang-rt-{major}-dev llvm-{major}")
     );
     assert!(row("clang", Verdict::Misfit).note.contains("would crash"));
-    assert!(text.contains("died at step `merge`"), "{text}");
+    assert!(
+        text.contains("a test program fails at step `merge`"),
+        "{text}"
+    );
     assert!(text.contains("none fits; only Rust"), "{text}");
 }
 
 #[test]
-fn this_machine_is_examined_in_seconds_and_the_choice_is_explained() {
+fn this_machine_is_examined_and_the_choice_is_explained() {
     let env = process_env(&|_| None);
     let report = examine(&env);
     let text = report.text();
@@ -167,16 +171,19 @@ fn this_machine_is_examined_in_seconds_and_the_choice_is_explained() {
         writeln!(std::io::stderr(), "{text}{} ms", report.milliseconds).unwrap();
     }
     assert!(report.rust.is_some(), "{text}");
-    assert!(
-        report.milliseconds < 15_000,
-        "{text}{} ms",
-        report.milliseconds
-    );
     if let Some(choice) = &report.c_compiler {
         assert_eq!(report.mixed.as_ref().unwrap().failure, None, "{text}");
         assert_eq!(choice.cc.family, Family::Clang);
     }
     for row in &report.rows {
         assert!(!row.note.is_empty(), "{row:?}");
+    }
+    // rustc, and every gcc and clang that was looked at.
+    let compilers = report.rows.iter().filter(|row| {
+        ["clang", "gcc"].contains(&row.tool.as_str()) && row.verdict != Verdict::Missing
+    });
+    assert!(report.samples.len() > compilers.count().min(1), "{text}");
+    for row in &report.samples {
+        assert!(text.contains(&row.note), "{text}");
     }
 }

@@ -42,7 +42,7 @@ impl Share {
         }
     }
 
-    fn add(&mut self, weight: u128, consumed: bool) {
+    pub(super) fn add(&mut self, weight: u128, consumed: bool) {
         self.total += weight;
         self.functions += 1;
         if consumed {
@@ -59,6 +59,9 @@ pub enum Reason {
     /// The function is there but its control flow has another hash: it was changed, or compiled
     /// by another compiler version.
     Mismatched,
+    /// The function is there, but few of its samples found an instruction: it was changed, or
+    /// inlines otherwise.
+    FewApplied,
     /// No compiler mentioned it: it was removed, renamed, inlined before it could be matched, or
     /// its unit was not compiled with this profile.
     NotSeen,

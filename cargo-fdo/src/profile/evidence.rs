@@ -27,6 +27,7 @@
 //! text and in rustc's JSON, and clang's count of warnings is put right.
 
 use super::names;
+use super::sample::applied::ByFunction;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -41,6 +42,10 @@ pub struct Evidence {
     pub tokens: BTreeSet<String>,
     /// Functions that have a profile with another hash.
     pub mismatched: BTreeSet<Mismatch>,
+    /// Samples that LLVM applied, by function ([`super::sample::applied::remarks`]).
+    pub samples: ByFunction,
+    /// The highest count that gcc gave a block, by function ([`super::sample::applied::dump`]).
+    pub peaks: ByFunction,
 }
 
 /// A function that changed since it was trained, or was trained by another compiler.
@@ -60,6 +65,17 @@ impl Evidence {
         self.applied.extend(other.applied);
         self.tokens.extend(other.tokens);
         self.mismatched.extend(other.mismatched);
+        // A function that several units have, such as an inline one of C++, has its samples in
+        // each of them.
+        for (ours, theirs) in [
+            (&mut self.samples, other.samples),
+            (&mut self.peaks, other.peaks),
+        ] {
+            for (name, count) in theirs {
+                let most = ours.entry(name).or_default();
+                *most = count.max(*most);
+            }
+        }
     }
 
     /// One line for each fact, sorted; to be kept in a file beside the unit.
@@ -68,6 +84,8 @@ impl Evidence {
     /// applied\t742261418966908927\tlz4.c;f
     /// token\tf
     /// mismatched\t54174065726652276\t0\tg
+    /// samples\t50007\thot
+    /// peak\t100000\thot
     /// ```
     pub fn to_text(&self) -> String {
         let mut out = String::new();
@@ -85,6 +103,11 @@ impl Evidence {
         } in &self.mismatched
         {
             let _ = writeln!(out, "mismatched\t{hash}\t{discarded}\t{symbol}");
+        }
+        for (kind, counts) in [("samples", &self.samples), ("peak", &self.peaks)] {
+            for (name, count) in counts {
+                let _ = writeln!(out, "{kind}\t{count}\t{name}");
+            }
         }
         out
     }
@@ -120,6 +143,14 @@ impl Evidence {
                     hash: hash.parse().ok()?,
                     discarded: discarded.parse().ok()?,
                 });
+            }
+            "samples" | "peak" => {
+                let (count, name) = rest.split_once('\t')?;
+                let counts = match kind {
+                    "samples" => &mut self.samples,
+                    _ => &mut self.peaks,
+                };
+                counts.insert(name.to_owned(), count.parse().ok()?);
             }
             _ => return None,
         }

@@ -50,8 +50,8 @@ impl fmt::Display for Kind {
 
 /// `\xfflprofr\x81` and `\xfflprofR\x81`: 64 and 32-bit programs, in the writer's byte order.
 const RAW: [[u8; 8]; 2] = [*b"\xfflprofr\x81", *b"\xfflprofR\x81"];
-/// `\xfflprofi\x81`, always little-endian.
-const INDEXED: u64 = u64::from_be_bytes(*b"\xfflprofi\x81");
+/// The same on every machine.
+const INDEXED: &[u8] = b"\xfflprofi\x81";
 
 impl Kind {
     /// The kind of a file whose first [`HEAD`] bytes are `head`.
@@ -65,7 +65,7 @@ impl Kind {
         {
             return Some(Kind::LlvmRaw);
         }
-        if magic.map(u64::from_le_bytes) == Some(INDEXED) {
+        if head.starts_with(INDEXED) {
             return Some(Kind::LlvmIndexed);
         }
         if [&b"PERFILE2"[..], b"2ELIFREP"]
@@ -165,7 +165,7 @@ mod tests {
         for (head, kind) in [
             (&raw[..], Some(Kind::LlvmRaw)),
             (b"\x81rforpl\xff", Some(Kind::LlvmRaw)),
-            (b"\x81iforpl\xff\x0c\0\0\0\0\0\0\0", Some(Kind::LlvmIndexed)),
+            (b"\xfflprofi\x81\x0c\0\0\0\0\0\0\0", Some(Kind::LlvmIndexed)),
             (text, Some(Kind::LlvmInstrText)),
             (
                 b"main\n# Func Hash:\n0x18\n1\n5\n",

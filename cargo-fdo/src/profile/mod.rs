@@ -23,23 +23,16 @@
 //! units.
 
 pub mod consumed;
+pub mod digest;
 pub mod evidence;
 pub mod instr_text;
 pub mod kind;
+pub mod linked_file;
 pub mod names;
 pub mod object_file;
+pub mod packed_names;
 pub mod raw;
 pub mod sample;
 pub mod slice;
 pub mod summary;
 mod v0;
-
-/// Lower-case hex of a digest.
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut hex, byte| {
-        // Writing to a String can't fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}

@@ -311,13 +311,20 @@ mod tests {
         assert_eq!(demangled("_RNvCs1_3app4main"), "app::main");
         assert_eq!(demangled("main"), "main");
         assert_eq!(demangled("_Z_"), "_Z_");
-        // Doubles with each substitution: 2^40 letters.
-        let mut bomb = String::from("_Z1fSt4pairIiiE");
-        for level in 0..40 {
-            let last = char::from_digit(level, 36).unwrap().to_ascii_uppercase();
-            bomb += &format!("St4pairIS{last}_S{last}_E");
-        }
-        assert_eq!(demangled(&bomb), bomb);
+        // `std::pair` of the last type twice, again and again.
+        let pairs = |levels: u32| {
+            let mut name = String::from("_Z1fSt4pairIiiE");
+            for level in 0..levels {
+                let last = char::from_digit(level, 36).unwrap().to_ascii_uppercase();
+                name += &format!("S_IS{last}_S{last}_E");
+            }
+            name
+        };
+        assert_eq!(
+            demangled(&pairs(1)),
+            "f(std::pair<int, int>, std::pair<std::pair<int, int>, std::pair<int, int> >)"
+        );
+        assert_eq!(demangled(&pairs(35)), pairs(35));
     }
 
     #[test]

@@ -11,13 +11,12 @@
 //!
 //! and, if its counters are of the IR level, the symbol `__llvm_profile_raw_version`.
 
-use super::raw;
-use flate2::read::ZlibDecoder;
+use super::packed_names::{self, NamesError};
+use super::{digest, raw};
 use object::read::archive::ArchiveFile;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -27,13 +26,8 @@ use std::{fmt, fs, io};
 pub enum ObjectError {
     /// Not an object file of a known kind, or a damaged one.
     Object(object::read::Error),
-    /// The list of names is damaged at this byte of its section.
-    Names {
-        /// What is wrong.
-        what: &'static str,
-        /// Offset in the section.
-        at: usize,
-    },
+    /// The list of names is damaged.
+    Names(NamesError),
     /// An archive can't be opened or read.
     Io(PathBuf, io::Error),
     /// Not an archive, or a damaged one.
@@ -44,9 +38,7 @@ impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ObjectError::Object(_) => f.write_str("can't read the object file"),
-            ObjectError::Names { what, at } => {
-                write!(f, "{what} at byte {at} of the list of function names")
-            }
+            ObjectError::Names(error) => error.fmt(f),
             ObjectError::Io(path, _) => write!(f, "can't read `{}`", path.display()),
             ObjectError::Archive(path, _) => {
                 write!(f, "can't read the archive `{}`", path.display())
@@ -60,7 +52,7 @@ impl std::error::Error for ObjectError {
         match self {
             ObjectError::Object(error) | ObjectError::Archive(_, error) => Some(error),
             ObjectError::Io(_, error) => Some(error),
-            ObjectError::Names { .. } => None,
+            ObjectError::Names(_) => None,
         }
     }
 }
@@ -127,7 +119,10 @@ pub fn counters(bytes: &[u8]) -> Result<Counters, ObjectError> {
                 found.counter_bytes = found.counter_bytes.saturating_add(section.size());
             }
             Some(Part::Records) => record_bytes = record_bytes.saturating_add(section.size()),
-            Some(Part::Names) => names(section.data()?, &mut found.names)?,
+            Some(Part::Names) => {
+                let names = packed_names::unpack(section.data()?).map_err(ObjectError::Names)?;
+                found.names.extend(names);
+            }
             None => {}
         }
     }
@@ -153,72 +148,6 @@ fn raw_version(file: &object::File<'_>) -> Option<u64> {
     } else {
         u64::from_be_bytes(bytes)
     })
-}
-
-/// Reads a list of names: chunks of ULEB128 plain length, ULEB128 compressed length (0 if it is
-/// not) and that many bytes, in which `\x01` separates the names; zeros may lie between chunks
-/// (`readAndDecodeStrings` in `llvm/lib/ProfileData/InstrProf.cpp`).
-pub(super) fn names(section: &[u8], into: &mut Vec<String>) -> Result<(), ObjectError> {
-    let mut at = 0;
-    loop {
-        at += section
-            .get(at..)
-            .map_or(0, |rest| rest.iter().take_while(|&&byte| byte == 0).count());
-        if at >= section.len() {
-            return Ok(());
-        }
-        let start = at;
-        let bad = |what| ObjectError::Names { what, at: start };
-        let plain = uleb128(section, &mut at).ok_or(bad("bad length"))?;
-        let compressed = uleb128(section, &mut at).ok_or(bad("bad length"))?;
-        let stored = if compressed == 0 { plain } else { compressed };
-        let chunk = usize::try_from(stored)
-            .ok()
-            .and_then(|size| at.checked_add(size))
-            .and_then(|end| section.get(at..end))
-            .ok_or(bad("a chunk that is cut short"))?;
-        at += chunk.len();
-        if compressed == 0 {
-            split(chunk, into);
-        } else {
-            // Grows as the data comes: zlib packs at most about a thousand to one.
-            let mut unpacked = Vec::new();
-            ZlibDecoder::new(chunk)
-                .take(plain)
-                .read_to_end(&mut unpacked)
-                .map_err(|_| bad("a chunk that does not unpack"))?;
-            if unpacked.len() as u64 != plain {
-                return Err(bad("a chunk of another length than it says"));
-            }
-            split(&unpacked, into);
-        }
-    }
-}
-
-fn split(chunk: &[u8], into: &mut Vec<String>) {
-    into.extend(
-        chunk
-            .split(|&byte| byte == 1)
-            .filter(|name| !name.is_empty())
-            .map(|name| String::from_utf8_lossy(name).into_owned()),
-    );
-}
-
-fn uleb128(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let byte = *bytes.get(*at)?;
-        *at += 1;
-        let bits = u64::from(byte & 0x7f);
-        if shift == 63 && bits > 1 {
-            return None;
-        }
-        value |= bits << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 /// What an archive is made of.
@@ -302,7 +231,7 @@ impl Census {
 }
 
 /// LLVM bitcode, plain or in its wrapper (`llvm/docs/BitCodeFormat.rst`).
-fn is_bitcode(data: &[u8]) -> bool {
+pub fn is_bitcode(data: &[u8]) -> bool {
     data.starts_with(b"BC\xc0\xde") || data.starts_with(&0x0b17_c0deu32.to_le_bytes())
 }
 
@@ -351,7 +280,7 @@ pub fn text_hash(bytes: &[u8]) -> Result<String, ObjectError> {
         hash.update((data.len() as u64).to_le_bytes());
         hash.update(data);
     }
-    Ok(super::hex(&hash.finalize()))
+    Ok(digest::hex(&hash.finalize()))
 }
 
 #[cfg(test)]
@@ -455,65 +384,6 @@ mod tests {
         assert!(counters(b"").is_err());
         assert!(text_hash(b"#!/bin/sh\n").is_err());
         assert!(defined_functions(b"BC\xc0\xde....").is_err());
-    }
-
-    fn read_names(section: &[u8]) -> Result<Vec<String>, String> {
-        let mut found = Vec::new();
-        names(section, &mut found)
-            .map(|()| found)
-            .map_err(|error| error.to_string())
-    }
-
-    fn packed(text: &[u8]) -> Vec<u8> {
-        use std::io::Write as _;
-        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
-        out.write_all(text).unwrap();
-        out.finish().unwrap()
-    }
-
-    #[test]
-    fn names_come_in_chunks_packed_or_plain_with_zeros_between() {
-        let stored = packed(b"c\x01dd");
-        let section = [
-            &[4, 0][..],
-            b"a\x01bb",
-            &[0; 5],
-            &[4, stored.len() as u8],
-            &stored,
-            &[0],
-        ]
-        .concat();
-        assert_eq!(read_names(&section).unwrap(), ["a", "bb", "c", "dd"]);
-        assert_eq!(read_names(&[0; 9]).unwrap().len(), 0);
-    }
-
-    #[test]
-    fn damaged_names_are_errors_with_an_offset() {
-        let fails = |section: &[u8], message: &str| {
-            assert_eq!(read_names(section).unwrap_err(), message);
-        };
-        let end = "of the list of function names";
-        fails(&[0, 0x80], &format!("bad length at byte 1 {end}"));
-        fails(&[0xff; 12], &format!("bad length at byte 0 {end}"));
-        fails(
-            &[9, 0, b'x'],
-            &format!("a chunk that is cut short at byte 0 {end}"),
-        );
-        fails(
-            &[9, 1, b'x'],
-            &format!("a chunk that does not unpack at byte 0 {end}"),
-        );
-        let stored = packed(b"abc");
-        let huge = [
-            &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..],
-            &[stored.len() as u8],
-            &stored,
-        ]
-        .concat();
-        fails(
-            &huge,
-            &format!("a chunk of another length than it says at byte 0 {end}"),
-        );
     }
 
     /// Exercises every reader.

@@ -37,20 +37,14 @@ pub struct RawProfile {
 }
 
 impl RawProfile {
-    /// The packed names of its functions, the same for all processes of one program.
+    /// The names of its functions, for [`unpack`](super::packed_names::unpack); the same for all
+    /// processes of one program.
     ///
     /// `bytes` is the file that this profile was read from.
     pub fn packed_names<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let (at, len) = self.names;
         bytes.get(at..at + len).unwrap_or_default()
     }
-}
-
-/// Unpacks [`RawProfile::packed_names`]; `None` where they are damaged.
-pub fn unpack_names(packed: &[u8]) -> Option<Vec<String>> {
-    let mut names = Vec::new();
-    super::object_file::names(packed, &mut names).ok()?;
-    Some(names)
 }
 
 /// Why a file is not a raw profile that can be merged.
@@ -460,6 +454,7 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profile::packed_names::unpack;
 
     /// Written by the program of `tests-data/README.md`.
     const REAL: &[u8] = include_bytes!("../../tests-data/values.raw");
@@ -533,10 +528,10 @@ mod tests {
     fn the_names_of_its_functions_are_unpacked() {
         let profiles = read(REAL).unwrap();
         let packed = profiles[0].packed_names(REAL);
-        let names = unpack_names(packed).unwrap();
+        let names = unpack(packed).unwrap();
         assert_eq!(names.len(), 5);
         assert!(names.contains(&"main".to_owned()), "{names:?}");
-        assert_eq!(unpack_names(&packed[1..]), None);
+        assert!(unpack(&packed[1..]).is_err());
         // Of another file.
         assert_eq!(profiles[0].packed_names(&REAL[..10]), b"");
     }

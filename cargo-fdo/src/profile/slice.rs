@@ -4,9 +4,9 @@
 //! Slices leave here as text; each reader's own `llvm-profdata` turns them into the indexed
 //! version it knows.
 
+use super::digest;
 use super::instr_text::{InstrProfile, MAX_COUNT, Record};
 use super::names::{self, Unit};
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -152,9 +152,7 @@ fn suffixes(units: u32) -> Vec<String> {
 
 /// First 16 hex digits of the text's SHA-256: names a slice file by its content.
 pub fn content_hash(text: &str) -> String {
-    let mut hex = super::hex(&Sha256::digest(text.as_bytes()));
-    hex.truncate(16);
-    hex
+    digest::short(text.as_bytes(), 8)
 }
 
 #[cfg(test)]

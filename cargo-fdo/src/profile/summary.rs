@@ -8,7 +8,7 @@
 //! `llvm-profdata show --detailed-summary` prints is the same.
 
 use super::instr_text::{InstrProfile, Record};
-use super::sample::{FunctionSamples, SampleProfile};
+use super::sample::SampleProfile;
 use std::collections::BTreeMap;
 
 /// LLVM's default cutoff for hot code, in millionths of the total count
@@ -63,25 +63,28 @@ impl Summary {
         summary
     }
 
+    /// Summarises counts that are no records: the positions of a sampled profile.
+    pub fn of_counts(functions: u64, counts: impl IntoIterator<Item = u64>) -> Summary {
+        let mut summary = Summary {
+            functions,
+            ..Summary::default()
+        };
+        for count in counts {
+            summary.blocks += 1;
+            summary.total += u128::from(count);
+            *summary.frequencies.entry(count).or_default() += 1;
+        }
+        summary
+    }
+
     /// Summarises the counts of a sample profile: those of all positions, inlined ones included
     /// (`SampleProfileSummaryBuilder`).
     pub fn of_samples(profile: &SampleProfile) -> Summary {
-        fn add(summary: &mut Summary, samples: &FunctionSamples) {
-            for body in samples.body.values() {
-                summary.blocks += 1;
-                summary.total += u128::from(body.count);
-                *summary.frequencies.entry(body.count).or_default() += 1;
-            }
-            for copy in samples.call_sites.values().flat_map(BTreeMap::values) {
-                add(summary, copy);
-            }
-        }
-        let mut summary = Summary::default();
+        let mut counts = Vec::new();
         for samples in profile.functions.values() {
-            summary.functions += 1;
-            add(&mut summary, samples);
+            samples.visit(&mut |copy| counts.extend(copy.body.values().map(|body| body.count)));
         }
-        summary
+        Summary::of_counts(profile.functions.len() as u64, counts)
     }
 
     /// Where `millionths` of the total is reached; above a million it is all counts.

@@ -1,13 +1,16 @@
 //! Facts first, then words: what training and building found, for people.
 
+mod sampling;
 mod tables;
 mod usage;
 
+pub use sampling::{converted, lost_share, recording};
 pub use usage::UseReport;
 
 use crate::profile::names;
 use crate::stage::census::Row;
 use crate::store::Manifest;
+use crate::store::campaign::Method;
 use crate::toolbox::{Toolbox, Verdict};
 use crate::ui::{Ui, count, percent, plural, seconds};
 use std::time::Duration;
@@ -17,15 +20,15 @@ use tables::Table;
 pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
     for row in rows {
         let mut words = format!(
-            "{}: {}, {} instrumented",
+            "{}: {}, {} with counters",
             row.package,
-            plural(row.objects + row.unseen, "C/C++ object"),
+            plural(row.objects + row.unseen, "object"),
             row.instrumented
         );
         if row.excluded > 0 {
             words.push_str(&format!(", {} excluded", row.excluded));
         }
-        ui.status("Census", &words);
+        ui.status("C and C++", &words);
         if row.unseen > 0 {
             ui.warn(format_args!(
                 "{}: {} compiled by something that does not go through CC or CXX; \
@@ -37,9 +40,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
         if row.instrumented + row.excluded < row.objects
             && let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
         {
-            ui.detail(format_args!(
-                "left out of instrumentation: {reason}; {remedy}"
-            ));
+            ui.detail(format_args!("built without counters: {reason}; {remedy}"));
         }
         for flag in &row.removed_flags {
             ui.note(format_args!(
@@ -54,7 +55,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
 pub fn training(ui: &Ui, manifest: &Manifest) {
     for workload in &manifest.workloads {
         let slowdown = match workload.slowdown {
-            Some(factor) => format!(", {factor:.1} times the plain run"),
+            Some(factor) => format!(", {factor:.1} times as long as without counters"),
             None => String::new(),
         };
         let time = if workload.seconds > 0.0 {
@@ -67,7 +68,7 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
             format_args!(
                 "`{}`{time}{slowdown}, {}",
                 workload.name,
-                plural(workload.files, "raw profile")
+                files(manifest, workload.files)
             ),
         );
     }
@@ -93,6 +94,15 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
     );
 }
 
+/// A number of raw profiles, or of what a sampled profile is made of.
+pub fn files(manifest: &Manifest, number: usize) -> String {
+    let noun = match manifest.method {
+        Method::Instrument => "raw profile",
+        Method::Sample => "recording",
+    };
+    plural(number, noun)
+}
+
 /// How much of the profile a build used.
 pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
     if !verified {
@@ -114,7 +124,7 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
             ),
         ),
     }
-    let mut table = Table::new(["package", "counts", "used"]);
+    let mut table = Table::new(["package", "of all counts", "used"]);
     for row in &report.packages {
         table.row([
             row.name.clone(),

@@ -146,6 +146,9 @@ impl UseReport {
                     part: part(lost.count),
                     reason: match lost.reason {
                         Reason::Mismatched => "it was changed since the training".into(),
+                        Reason::FewApplied => {
+                            "it is there, but few of its samples found their place".into()
+                        }
                         _ => "no compiler saw it in this build".into(),
                     },
                 })

@@ -149,6 +149,31 @@ pub(super) fn with_stable_names(
     out
 }
 
+/// The arguments without what takes line tables out of a program, or puts them elsewhere.
+pub(super) fn unstripped(args: Vec<OsString>) -> Vec<OsString> {
+    let takes_out = |option: &OsString, prefix: &str| {
+        ["strip=", "split-debuginfo="]
+            .iter()
+            .any(|name| starts_with(option, &format!("{prefix}{name}")))
+    };
+    let mut out = Vec::with_capacity(args.len());
+    let mut rest = args.into_iter();
+    while let Some(arg) = rest.next() {
+        if arg == "-C" || arg == "--codegen" {
+            match rest.next() {
+                Some(option) if takes_out(&option, "") => {}
+                option => {
+                    out.push(arg);
+                    out.extend(option);
+                }
+            }
+        } else if !takes_out(&arg, "-C") {
+            out.push(arg);
+        }
+    }
+    out
+}
+
 /// Replaces `@file` arguments by what the file holds, one argument a line (rustc's form).
 pub(super) fn expand_argument_files(args: Vec<OsString>) -> Vec<OsString> {
     if !args.iter().any(|arg| starts_with(arg, "@")) {
@@ -221,6 +246,14 @@ mod tests {
         let args = words("-C incremental=/i -Cincremental=/i -C opt-level=3 src/incremental=a.rs");
         let expected = words("-C opt-level=3 src/incremental=a.rs");
         assert_eq!(with_stable_names(&args, "X", None), expected);
+    }
+
+    #[test]
+    fn nothing_is_stripped_from_a_program_to_be_recorded() {
+        let args = words(
+            "-C strip=debuginfo -C opt-level=3 -Cstrip=symbols -Csplit-debuginfo=packed a.rs -C",
+        );
+        assert_eq!(unstripped(args), words("-C opt-level=3 a.rs -C"));
     }
 
     #[test]

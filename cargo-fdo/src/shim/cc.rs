@@ -6,11 +6,10 @@
 
 use super::cc_arguments::{Action, Call, expand_response_files};
 use super::evidence::{CObject, Treatment};
-use super::{Context, become_tool, command, exit_code, fail, stderr};
-use crate::profile::evidence::Evidence;
+use super::{Context, become_tool, command, exit_code, fail, proof};
 use crate::profile::object_file;
-use fdo_build::flags;
-use fdo_build::protocol::{Family, Language, Order, key_file};
+use fdo_build::flags::{self, sample};
+use fdo_build::protocol::{Family, Language, Order, Phase, Proof, key_file};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -84,7 +83,10 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
     };
     let mut ours: Vec<&String> = Vec::new();
     if treatment == Treatment::Profiled && !call.sources.is_empty() {
-        ours.extend(&order.flags);
+        let theirs: Vec<&str> = expanded.iter().filter_map(|arg| arg.to_str()).collect();
+        let enough = sample::has_more_than_lines(order.family, theirs);
+        let ours_counts = |flag: &&String| !(enough && sample::is_line_tables(flag));
+        ours.extend(order.flags.iter().filter(ours_counts));
     }
     if call.action == Action::Link {
         // The signal object has its place in programs; a library has no `main` to stop.
@@ -123,15 +125,15 @@ fn compile(
     removed: Vec<String>,
 ) -> ExitCode {
     let compiler = real.get_program().to_string_lossy().into_owned();
-    let asks_for_evidence = treatment == Treatment::Profiled
-        && order.flags.iter().any(|flag| flag.contains("-pgo-view-"));
-    let outcome = if asks_for_evidence {
-        stderr::run_filtered(&mut real)
-    } else {
-        real.status()
-            .map(|status| (status, Evidence::default()))
-            .map_err(|error| format!("can't start `{compiler}`: {error}"))
+    // Two sources of one call would write into one file.
+    let kind = match (treatment, order.proof) {
+        (Treatment::Profiled, Proof::Remarks | Proof::Dump) if call.sources.len() > 1 => {
+            Proof::None
+        }
+        (Treatment::Profiled, kind) => kind,
+        _ => Proof::None,
     };
+    let outcome = proof::run(&mut real, order.family, kind, &context.state);
     let (status, seen) = match outcome {
         Ok(done) => done,
         Err(error) => return fail(&error),
@@ -150,6 +152,10 @@ fn compile(
     let mut words = seen.to_text();
     for (at, output) in call.outputs(&cwd).into_iter().enumerate() {
         let counted = match std::fs::read(&output) {
+            // Samples are of any function.
+            Ok(bytes) if context.phase == Some(Phase::Sample) => {
+                object_file::defined_functions(&bytes).unwrap_or_default()
+            }
             Ok(bytes) if order.slice.is_empty() => object_file::counters(&bytes)
                 .map(|counters| counters.names)
                 .unwrap_or_default(),

@@ -3,10 +3,10 @@
 //! Written after the compiler succeeded, under a temporary name first: a unit whose evidence
 //! is missing counts as not proven.
 
+use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use fdo_build::protocol::{self, Language};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub struct CObject {
     pub slice: String,
     /// Profile flags of others (forwarded by the cc crate, say) that were taken off.
     pub removed: Vec<String>,
-    /// Names of the functions that have counters.
+    /// Names of the functions that have counters; in the sample phase, of all functions.
     pub counted: Vec<String>,
     /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
     pub words: String,
@@ -94,11 +94,7 @@ impl RustUnit {
 impl CObject {
     /// Writes the evidence of this object, over that of its last compilation.
     pub(super) fn save(&self, state: &Path, package: &str) -> Result<(), String> {
-        let digest = Sha256::digest(self.output.as_os_str().as_encoded_bytes());
-        let name: String = digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let name = digest::short(self.output.as_os_str().as_encoded_bytes(), 8);
         save(
             &protocol::evidence_dir(state, package, Language::C),
             &name,

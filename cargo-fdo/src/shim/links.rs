@@ -2,13 +2,17 @@
 //!
 //! They are in a per-user directory whose path has neither space nor quote, even where the
 //! project's has: make and autotools split `$(CC)` at spaces.
+//!
+//! Each executable has a directory of its own, named after a hash of its path. Deleted checkouts
+//! and test builds would leave theirs for ever, so each run removes old ones.
 
 use crate::error::{Diagnose, ExitCode};
+use crate::profile::digest;
 use crate::shim::RUSTC_LINK;
 use fdo_build::protocol::Family;
-use sha2::{Digest, Sha256};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// The links could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -52,7 +56,10 @@ impl Links {
                 continue;
             }
             match make(&dir, &exe) {
-                Ok(()) => return Ok(Links { dir }),
+                Ok(()) => {
+                    prune(&dir, SystemTime::now());
+                    return Ok(Links { dir });
+                }
                 Err(source) => last = Some(LinksError { dir, source }),
             }
         }
@@ -117,10 +124,7 @@ fn is_plain(path: &Path) -> bool {
 }
 
 fn short_hash(exe: &Path) -> String {
-    Sha256::digest(exe.as_os_str().as_encoded_bytes())[..6]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    digest::short(exe.as_os_str().as_encoded_bytes(), 6)
 }
 
 fn make(dir: &Path, exe: &Path) -> io::Result<()> {
@@ -139,9 +143,90 @@ fn make(dir: &Path, exe: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The least age of links that are removed: a younger executable may be on its way back (built
+/// anew, or on a disk that is mounted again).
+const OLD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Removes the links beside `own` whose executable is gone. What can't be removed stays.
+fn prune(own: &Path, now: SystemTime) {
+    let beside = own.parent().and_then(|all| std::fs::read_dir(all).ok());
+    for dir in beside.into_iter().flatten().flatten() {
+        let dir = dir.path();
+        for link in links_of_nothing(&dir, now).unwrap_or_default() {
+            let _ = std::fs::remove_file(link);
+        }
+        // Only if it is empty now, and younger ones are being filled.
+        if is_old(&dir, now) {
+            let _ = std::fs::remove_dir(&dir);
+        }
+    }
+}
+
+/// The links in a directory that [`make`] filled, if it is old and its executable gone.
+///
+/// `None` for everything else: where the name is not the hash of the executable that all entries
+/// lead to, somebody else made it.
+fn links_of_nothing(dir: &Path, now: SystemTime) -> Option<Vec<PathBuf>> {
+    if !is_old(dir, now) {
+        return None;
+    }
+    let mut links = Vec::new();
+    let mut executable: Option<PathBuf> = None;
+    for entry in std::fs::read_dir(dir).ok()? {
+        let link = entry.ok()?.path();
+        let target = std::fs::read_link(&link).ok()?;
+        if executable.get_or_insert_with(|| target.clone()) != &target {
+            return None;
+        }
+        links.push(link);
+    }
+    let executable = executable?;
+    let is_gone = executable
+        .symlink_metadata()
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let is_ours = dir.file_name()? == short_hash(&executable).as_str();
+    (is_gone && is_ours).then_some(links)
+}
+
+fn is_old(dir: &Path, now: SystemTime) -> bool {
+    dir.symlink_metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_dir)
+        .and_then(|data| now.duration_since(data.modified().ok()?).ok())
+        .is_some_and(|age| age >= OLD)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_old_links_of_ours_to_nothing_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let all = root.path().join("links");
+        let there = root.path().join("there");
+        std::fs::write(&there, "").unwrap();
+        let fill = |exe: &Path| {
+            let dir = all.join(short_hash(exe));
+            make(&dir, exe).unwrap();
+            dir
+        };
+        let own = fill(&there);
+        let gone = fill(&root.path().join("gone"));
+        let with_more = fill(&root.path().join("gone, with a file"));
+        std::fs::write(with_more.join("notes"), "kept").unwrap();
+        let other_name = all.join("of the user");
+        make(&other_name, &root.path().join("gone")).unwrap();
+
+        let exist = || [&own, &gone, &with_more, &other_name].map(|dir| dir.exists());
+        prune(&own, SystemTime::now());
+        assert_eq!(exist(), [true; 4], "younger ones are kept");
+        // A clock may be set back meanwhile.
+        prune(&own, SystemTime::now() + OLD + Duration::from_secs(3600));
+        assert_eq!(exist(), [true, false, true, true]);
+        assert!(with_more.join("notes").exists() && with_more.join("clang").is_symlink());
+        assert!(other_name.join("clang").is_symlink() && own.join("clang").exists());
+    }
 
     #[test]
     fn paths_that_make_would_split_are_not_used() {

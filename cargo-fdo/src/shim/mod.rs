@@ -14,12 +14,13 @@ pub mod cc;
 mod cc_arguments;
 pub mod evidence;
 mod links;
+mod proof;
 pub mod rustc;
 mod stderr;
 
 pub use links::{Links, LinksError};
 
-use fdo_build::protocol::{self, Language, Order};
+use fdo_build::protocol::{self, Language, Order, Phase};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
@@ -48,6 +49,7 @@ pub fn dispatch() -> Option<ExitCode> {
 
 /// Where a shim call stands: which phase, which package.
 struct Context {
+    phase: Option<Phase>,
     state: PathBuf,
     target: String,
     target_dir: PathBuf,
@@ -65,7 +67,9 @@ impl Context {
             // Another build system under the environment that `cargo fdo env` printed.
             _ => OUTSIDE_CARGO.to_owned(),
         };
+        let phase = std::env::var(protocol::ENV_PHASE);
         Some(Context {
+            phase: phase.ok().and_then(|name| Phase::from_name(&name)),
             state: std::env::var_os(protocol::ENV_STATE)?.into(),
             target: std::env::var(protocol::ENV_TARGET).ok()?,
             target_dir: std::env::var_os(protocol::ENV_TARGET_DIR)?.into(),

@@ -5,12 +5,11 @@
 //! cargo watch the key of the package's C objects, so that a new profile runs it again.
 //! Everything else passes through.
 
-use super::arguments::{Unit, expand_argument_files, with_stable_names};
-use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, stderr};
-use crate::profile::evidence::Evidence;
-use fdo_build::flags;
-use fdo_build::protocol::{self, Language, Order};
-use sha2::{Digest, Sha256};
+use super::arguments::{Unit, expand_argument_files, unstripped, with_stable_names};
+use super::{Context, ENV_RUSTC_WRAPPER, become_tool, evidence, exit_code, fail, proof};
+use crate::profile::digest;
+use fdo_build::flags::{self, sample};
+use fdo_build::protocol::{self, Family, Language, Order, Phase};
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -54,7 +53,7 @@ fn compile_unit(
     if let Some(flag) = rest
         .iter()
         .filter_map(|arg| arg.to_str())
-        .find(|arg| flags::is_profile_flag(protocol::Family::Rustc, arg))
+        .find(|arg| flags::is_profile_flag(Family::Rustc, arg))
     {
         return fail(&format!(
             "`{flag}` in cargo's rustflags is a profile of its own; remove it for this run"
@@ -65,28 +64,27 @@ fn compile_unit(
         // Names of v0 say which crate they come from, and can be rewritten.
         args.push("-Csymbol-mangling-version=v0".into());
     }
-    args.extend(order.flags.iter().map(OsString::from));
+    if context.phase == Some(Phase::Sample) {
+        // What perf sees must have its line tables; the optimised program is stripped as ever.
+        args = unstripped(args);
+    }
+    let theirs: Vec<&str> = rest.iter().filter_map(|arg| arg.to_str()).collect();
+    let enough = sample::has_more_than_lines(Family::Rustc, theirs);
+    let ours = order
+        .flags
+        .iter()
+        .filter(|flag| !(enough && sample::is_line_tables(flag)));
+    args.extend(ours.map(OsString::from));
     if unit.is_executable() {
         args.extend(order.link_flags.iter().map(OsString::from));
     }
 
     let mut command = real(compiler, &args);
-    let asks_for_evidence = order.flags.iter().any(|flag| flag.contains("-pgo-view-"));
-    let (status, seen) = if asks_for_evidence {
-        match stderr::run_filtered(&mut command) {
-            Ok(done) => done,
-            Err(error) => return fail(&error),
-        }
-    } else {
-        match command.status() {
-            Ok(status) => (status, Evidence::default()),
-            Err(error) => {
-                return fail(&format!(
-                    "can't start `{}`: {error}",
-                    compiler.to_string_lossy()
-                ));
-            }
-        }
+    command.envs(order.env.iter().map(|(name, value)| (name, value)));
+    let (status, seen) = match proof::run(&mut command, Family::Rustc, order.proof, &context.state)
+    {
+        Ok(done) => done,
+        Err(error) => return fail(&error),
     };
     if !status.success() {
         return exit_code(status);
@@ -162,21 +160,12 @@ fn metadata(unit: &Unit, order: &Order) -> String {
         .iter()
         .find(|(directory, _)| *directory == manifest_dir)
         .map_or("", |(_, salt)| salt);
-    let mut hash = Sha256::new();
-    for part in [
-        variable("CARGO_PKG_NAME").as_str(),
-        salt,
-        &unit.crate_name,
-        unit.crate_types.join(",").as_str(),
-        if unit.is_test { "test" } else { "" },
-    ] {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    hash.finalize()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    let package = variable("CARGO_PKG_NAME");
+    let crate_types = unit.crate_types.join(",");
+    let kind = if unit.is_test { "test" } else { "" };
+    // The zero keeps parts apart; the last one has it too.
+    let parts = [&package, salt, &unit.crate_name, &crate_types, kind, ""];
+    digest::short(parts.join("\0").as_bytes(), 8)
 }
 
 /// Makes cargo watch a key: adds it to the unit's dep-info.
@@ -236,7 +225,7 @@ mod tests {
             extra_filename: extra.into(),
             ..Unit::default()
         };
-        let order = Order::nothing(protocol::Family::Rustc);
+        let order = Order::nothing(Family::Rustc);
         assert_eq!(metadata(&unit("-1"), &order), metadata(&unit("-2"), &order));
         let test = Unit {
             is_test: true,

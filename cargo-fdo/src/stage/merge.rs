@@ -1,13 +1,14 @@
 //! Raw profiles to slices: verify, set bad ones aside, merge with weights, divide by language.
 
+use super::origin::Origin;
 use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
-use crate::profile::names;
 use crate::profile::raw::{self, RawError};
 use crate::profile::slice;
 use crate::profile::summary::{Limits, Quality, Summary};
+use crate::profile::{names, packed_names};
 use crate::tool::profdata::{self, FailureMode, Profdata};
 use crate::tool::{Output, ToolError};
 use crate::ui::{Ui, count, percent, plural};
@@ -89,7 +90,7 @@ impl Diagnose for MergeError {
             }
             MergeError::Tool(error) => error.hint(),
             MergeError::Text { .. } | MergeError::NoOutput(_) => {
-                Some("`cargo fdo doctor` takes a canary through it".into())
+                Some("`cargo fdo doctor` tries it out".into())
             }
             MergeError::Fs(error) => error.hint(),
         }
@@ -142,6 +143,8 @@ pub struct Known<'a> {
     /// The functions that C objects of the instrumented build count, so that unmangled Rust
     /// functions are told from C.
     pub c_names: &'a BTreeSet<String>,
+    /// All that the instrumented phase counts.
+    pub origin: &'a Origin,
 }
 
 /// Merges.
@@ -346,20 +349,27 @@ impl<'a> Strangers<'a> {
         if let Some(found) = self.seen.get(packed) {
             return found.clone();
         }
-        let found = raw::unpack_names(packed).and_then(|names| self.judge(&names));
+        let found = packed_names::unpack(packed)
+            .ok()
+            .and_then(|names| self.judge(&names));
         self.seen.insert(packed.to_owned(), found.clone());
         found
     }
 
-    /// A program of ours has functions of a crate of the graph. Without any Rust function, as in
-    /// a shared library of C, nothing can be said.
+    /// A program of ours has functions of a crate of the graph. An image without any function of
+    /// a crate, such as a shared library of C, has functions that the instrumented build counts.
     fn judge(&self, functions: &[String]) -> Option<String> {
         let mut others = BTreeSet::new();
-        for function in functions {
+        let mut is_rust = false;
+        // Every program has a `main`, so it tells something only where it is alone.
+        let tells = |function: &&String| functions.len() == 1 || *function != "main";
+        for function in functions.iter().filter(tells) {
             if self.known.c_names.contains(function) {
                 return None;
             }
-            match names::rust_crate(function) {
+            let krate = names::rust_crate(function);
+            is_rust |= krate.is_some();
+            match krate {
                 Some(krate) if self.known.crates.contains(krate) => return None,
                 // Every Rust program has some of them.
                 Some("std" | "core" | "alloc" | "test") | None => {}
@@ -367,6 +377,17 @@ impl<'a> Strangers<'a> {
                     others.insert(krate);
                 }
             }
+        }
+        if !is_rust {
+            let mut telling = functions.iter().filter(tells).map(String::as_str);
+            let first = telling.clone().next()?;
+            return match self.known.origin.holds_any(&mut telling) {
+                Some(true) | None => None,
+                Some(false) => Some(format!(
+                    "is of another program: nothing that was built with counters here has its \
+                     function `{first}`, or any other of it"
+                )),
+            };
         }
         let first = others.iter().next()?;
         Some(match others.len() - 1 {

@@ -3,18 +3,31 @@
 //! ```text
 //! build       runs cargo, reads its messages           -> Built
 //! instrument  build + counters are really there        -> Instrumented
+//! sample      build + line tables are really there      -> Sampled
 //! train       runs workloads                           -> RawProfiles
 //! collect     raw profiles made elsewhere              -> RawProfiles
+//! record      runs workloads under perf                -> Recorded
 //! merge       verifies, quarantines, merges, slices    -> Merged
 //! optimize    build + the profile was really used      -> Optimized
 //! ```
 
+pub mod attend;
 pub mod build;
 pub mod census;
 pub mod collect;
+pub mod convert;
+mod family;
+pub mod images;
 pub mod instrument;
 pub mod merge;
 pub mod optimize;
+pub mod origin;
+pub mod reading;
+pub mod record;
+pub mod sample;
+mod sampled;
 pub mod train;
 pub mod units;
 pub mod workload;
+
+pub use family::Stopped;

@@ -1,7 +1,9 @@
 //! Builds with the profile, and proves that it was used.
 
+mod sum;
+
 use super::build::{self, BuildError, Built};
-use super::{census, units};
+use super::{census, sampled, units};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -10,22 +12,23 @@ use crate::profile::evidence::Evidence;
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::profile::object_file;
+use crate::profile::sample::llvm_text;
 use crate::settings::Cargo;
 use crate::shim::cc::excludes;
 use crate::shim::evidence;
-use crate::store::campaign::{self, Campaign, CampaignError, Owner};
+use crate::store::campaign::{self, Campaign, CampaignError, Method, Owner};
 use crate::store::{Layout, keys};
 use crate::tool::ToolError;
 use crate::tool::invocation::Invocation;
 use crate::tool::profdata::Profdata;
-use crate::toolbox::Toolbox;
+use crate::toolbox::{NoProfdata, Toolbox};
 use crate::ui::{Ui, percent};
 use crate::workspace::Workspace;
 use fdo_build::flags::Pins;
 use fdo_build::protocol::Language;
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use sum::{Found, Sum};
 
 /// The optimised build is not what it should be.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +39,9 @@ pub enum OptimizeError {
     /// The campaign can't be used.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
+    /// The tools are not those for this profile.
+    #[error(transparent)]
+    Tools(#[from] NoProfdata),
     /// A tool failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
@@ -47,6 +53,15 @@ pub enum OptimizeError {
         /// Where and why.
         #[source]
         source: TextError,
+    },
+    /// A slice of a sampled profile is none.
+    #[error("the profile `{}` can't be read: {source}", path.display())]
+    Samples {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        #[source]
+        source: llvm_text::TextError,
     },
     /// llvm-profdata was content, but there is no profile.
     #[error("`{}` said that all was well, but made no profile of `{}`", tool.display(), text.display())]
@@ -76,7 +91,10 @@ impl Diagnose for OptimizeError {
         match self {
             OptimizeError::Build(error) => error.exit_code(),
             OptimizeError::Campaign(error) => error.exit_code(),
-            OptimizeError::Tool(_) | OptimizeError::Slice { .. } => ExitCode::Profile,
+            OptimizeError::Tool(_)
+            | OptimizeError::Slice { .. }
+            | OptimizeError::Samples { .. } => ExitCode::Profile,
+            OptimizeError::Tools(error) => error.exit_code(),
             OptimizeError::NoIndex { .. } => ExitCode::Tool,
             OptimizeError::Stale { .. } => ExitCode::Stale,
             OptimizeError::Fs(error) => error.exit_code(),
@@ -88,10 +106,11 @@ impl Diagnose for OptimizeError {
             OptimizeError::Build(error) => error.hint(),
             OptimizeError::Campaign(error) => error.hint(),
             OptimizeError::Tool(error) => error.hint(),
-            OptimizeError::Slice { .. } => Some("run `cargo fdo train` again".into()),
-            OptimizeError::NoIndex { .. } => {
-                Some("`cargo fdo doctor` takes a canary through it".into())
+            OptimizeError::Slice { .. } | OptimizeError::Samples { .. } => {
+                Some("run `cargo fdo train` again".into())
             }
+            OptimizeError::Tools(error) => error.hint(),
+            OptimizeError::NoIndex { .. } => Some("`cargo fdo doctor` tries it out".into()),
             OptimizeError::Stale { cause, .. } => Some(format!(
                 "{cause}; train again, or accept it with `--allow-stale` or `--min-match`"
             )),
@@ -111,20 +130,27 @@ pub fn prepare_slices(
     layout: &Layout,
     ui: &Ui,
 ) -> Result<Slices, OptimizeError> {
-    let c_reader = toolbox.c.profdata.as_ref().unwrap_or(&toolbox.profdata);
-    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout, ui);
     let limits = campaign.manifest.limits;
+    let pins = Pins {
+        hot: limits.hot,
+        cold: limits.cold,
+        huge_working_set: limits.huge_working_set,
+        large_working_set: limits.large_working_set,
+    };
+    if campaign.manifest.method == Method::Sample {
+        return sampled::prepare(campaign, toolbox, pins, layout);
+    }
+    let reader = toolbox.profdata()?;
+    let c_reader = toolbox.c.profdata.as_ref().unwrap_or(reader);
+    let make = |name: &str, reader: &Profdata| make_slice(campaign, name, reader, layout, ui);
     Ok(Slices {
-        pins: Pins {
-            hot: limits.hot,
-            cold: limits.cold,
-            huge_working_set: limits.huge_working_set,
-            large_working_set: limits.large_working_set,
-        },
+        method: Method::Instrument,
+        pins,
         partition: campaign.manifest.partition.clone(),
-        rust: make(campaign::RUST, &toolbox.profdata)?,
+        rust: make(campaign::RUST, reader)?,
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
+        gcc: None,
     })
 }
 
@@ -183,50 +209,6 @@ fn make_slice(
 /// How an indexed profile begins.
 const INDEXED: &[u8] = b"\xfflprofi\x81";
 
-/// Hash of an indexed profile, in a file beside it. Compilers only warn about a damaged
-/// profile, and build without it.
-struct Sum(PathBuf);
-
-enum Found {
-    Whole,
-    Damaged,
-    Nothing,
-}
-
-impl Sum {
-    fn beside(file: &Path) -> Sum {
-        Sum(file.with_extension("sha256"))
-    }
-
-    fn check(&self, file: &Path) -> Result<Found, FsError> {
-        let content = match std::fs::read(file) {
-            Ok(content) => content,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Found::Nothing);
-            }
-            Err(error) => return Err(FsError::new("read", file, error)),
-        };
-        match fs::read_if_there(&self.0) {
-            Ok(Some(known)) if known == Sum::of(&content) => Ok(Found::Whole),
-            Ok(None) => Ok(Found::Nothing),
-            Ok(Some(_)) | Err(_) => Ok(Found::Damaged),
-        }
-    }
-
-    fn write(&self, content: &[u8]) -> Result<bool, FsError> {
-        fs::write_if_changed(&self.0, &Sum::of(content))
-    }
-
-    fn of(content: &[u8]) -> String {
-        let mut text: String = Sha256::digest(content)
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        text.push('\n');
-        text
-    }
-}
-
 /// What the compilers made of the profile in this build.
 #[derive(Debug, Clone)]
 pub struct Use {
@@ -281,7 +263,7 @@ pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, O
 }
 
 /// How many lost functions are named.
-const LOST_SHOWN: usize = 20;
+pub(super) const LOST_SHOWN: usize = 20;
 
 /// Holds what the compilers said against the profile.
 ///
@@ -296,6 +278,9 @@ pub fn measure(
     workspace: &Workspace,
     takes_part: &dyn Fn(&str, Lang) -> bool,
 ) -> Result<Use, OptimizeError> {
+    if slices.method == Method::Sample {
+        return sampled::measure(plan, slices, campaign, built, workspace, takes_part);
+    }
     let mut said = Evidence::default();
     let rust_hash = slices.rust.as_ref().map_or("", |slice| &slice.hash);
     let mut built_crates: BTreeSet<String> = BTreeSet::new();
@@ -376,7 +361,7 @@ pub fn measure(
     })
 }
 
-enum Place {
+pub(super) enum Place {
     /// This build compiles it, or should.
     Here(String),
     /// Code of the workspace's graph that this build does not contain.
@@ -385,7 +370,7 @@ enum Place {
     LeftOut,
 }
 
-fn c_place(
+pub(super) fn c_place(
     owner: Option<&Owner>,
     plan: &PhasePlan,
     workspace: &Workspace,
@@ -411,18 +396,19 @@ fn c_place(
 }
 
 /// Functions of the standard library that a crate's compilation made.
-const STD: &str = "std";
+pub(super) const STD: &str = "std";
 
-fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Place {
+pub(super) fn rust_place(name: &str, workspace: &Workspace, built: &BTreeSet<String>) -> Place {
     let (prefix, symbol) = names::split(name);
     let krate = prefix
         .and_then(Unit::parse)
         .map(|unit| unit.crate_name())
         .or_else(|| names::rust_crate(symbol));
     let Some(krate) = krate else {
-        return Place::Here("main and other unmangled functions".to_owned());
+        return Place::Here("main and others that name no crate".to_owned());
     };
-    if matches!(krate, "std" | "core" | "alloc") {
+    // `__rustc` is what rustc itself makes, such as the way from `alloc` to the allocator.
+    if matches!(krate, "std" | "core" | "alloc" | "__rustc") {
         return Place::Here(STD.to_owned());
     }
     match workspace.by_crate(krate) {

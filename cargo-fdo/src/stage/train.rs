@@ -6,7 +6,7 @@ use crate::fs::{self, FsError};
 use crate::settings::{Cargo, package_selection};
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
-use crate::ui::{Ui, seconds};
+use crate::ui::{Running, Ui, count, seconds};
 use crate::workspace::Workspace;
 use fdo_build::flags;
 use std::collections::BTreeSet;
@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use super::workload::{self, Place, ProfileFiles, WorkloadError};
+use super::family::{Family, Stopped};
+use super::workload::{self, Place, ProfileFiles, Ran, WorkloadError};
 
 /// Training went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -217,6 +218,7 @@ impl Job {
 
 /// Runs one job; its raw profiles go below `raw`.
 ///
+/// `position`: which one it is, of how many.
 /// `cargo_call` makes the phase's cargo command of a subcommand.
 ///
 /// # Errors
@@ -227,6 +229,7 @@ pub fn run(
     cargo_call: &dyn Fn(&str) -> Invocation,
     place: Place<'_>,
     raw: &Path,
+    position: (usize, usize),
     ui: &Ui,
 ) -> Result<RawProfiles, TrainError> {
     let dir = job.raw_dir(raw);
@@ -240,7 +243,9 @@ pub fn run(
             String::new()
         };
         ui.status("Training", format_args!("workload `{}`{which}", job.name));
-        duration += match &job.kind {
+        let (number, all) = position;
+        let running = ui.running(format_args!("`{}`{which}, {number} of {all}", job.name));
+        let ran = match &job.kind {
             JobKind::Cargo {
                 subcommand,
                 selection,
@@ -248,7 +253,7 @@ pub fn run(
                 let call = cargo_call(subcommand)
                     .args(selection)
                     .env("LLVM_PROFILE_FILE", &pattern);
-                run_cargo(&job.name, &call)?
+                run_cargo(&job.name, &call, Words::Shown, &running)?
             }
             JobKind::Commands(workload) => {
                 let files = ProfileFiles {
@@ -261,9 +266,13 @@ pub fn run(
                         profile_files: files,
                         ..place
                     },
+                    &running,
                 )?
             }
         };
+        drop(running);
+        duration += ran.duration;
+        say_stopped(&job.name, &ran.stopped, ui);
     }
     let files = fs::walk(&dir)?;
     if files.is_empty() {
@@ -289,33 +298,70 @@ pub fn run(
     })
 }
 
-fn run_cargo(workload: &str, call: &Invocation) -> Result<Duration, TrainError> {
-    timed(workload, call, Stdio::from(std::io::stderr()))
+/// Says what had to be stopped after a workload.
+pub(super) fn say_stopped(workload: &str, stopped: &Stopped, ui: &Ui) {
+    if stopped.count > 0 {
+        ui.note(format_args!(
+            "workload `{workload}` left {} running, which this run stopped",
+            processes(stopped.count)
+        ));
+    }
+    if !stopped.left.is_empty() {
+        let numbers: Vec<String> = stopped.left.iter().map(i32::to_string).collect();
+        ui.warn(format_args!(
+            "workload `{workload}` left {} running, which can't be stopped: {}",
+            processes(stopped.left.len()),
+            numbers.join(", ")
+        ));
+    }
 }
 
-/// Runs a cargo command for its time alone.
+fn processes(number: usize) -> String {
+    match number {
+        1 => "1 process".to_owned(),
+        number => format!("{} processes", count(number as u64)),
+    }
+}
+
+/// What becomes of the words that a workload prints to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// The user sees them.
+    Shown,
+    /// The user has seen them.
+    Dropped,
+}
+
+/// Runs a cargo command that runs programs of the user's.
 ///
 /// # Errors
 ///
 /// If it fails.
-pub fn run_quietly(workload: &str, call: &Invocation) -> Result<Duration, TrainError> {
-    timed(workload, call, Stdio::null())
-}
-
-fn timed(workload: &str, call: &Invocation, stdout: Stdio) -> Result<Duration, TrainError> {
+pub fn run_cargo(
+    workload: &str,
+    call: &Invocation,
+    words: Words,
+    running: &Running,
+) -> Result<Ran, TrainError> {
+    let family = Family::found();
+    let mut command = call.command();
+    running.connect(&mut command);
+    if words == Words::Dropped {
+        command.stdout(Stdio::null());
+    }
     let start = Instant::now();
-    let status = call
-        .command()
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .status()
+    let ended = family
+        .run(&mut command, None)
         .map_err(|source| call.start_error(source))?;
-    if !status.success() {
-        return Err(TrainError::Cargo {
+    match ended {
+        Some(status) if !status.success() => Err(TrainError::Cargo {
             workload: workload.to_owned(),
             command: call.to_string(),
             status,
-        });
+        }),
+        _ => Ok(Ran {
+            duration: start.elapsed(),
+            stopped: family.stop(),
+        }),
     }
-    Ok(start.elapsed())
 }

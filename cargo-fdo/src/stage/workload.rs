@@ -1,5 +1,5 @@
 //! Runs one workload in one phase: its programs are built, a fresh directory is made, it is
-//! prepared, run, and stopped if it takes too long.
+//! prepared, run, and stopped if it takes too long. Nothing that it started outlives it.
 //!
 //! Shared by training and by the comparison with a plain run.
 
@@ -9,12 +9,15 @@ use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
+use crate::ui::Running;
 use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
+
+use super::family::{Family, Stopped};
 
 /// A workload did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -150,12 +153,65 @@ pub struct ProfileFiles<'a> {
     pub prepare: &'a str,
 }
 
-/// Prepares and runs a workload once; returns how long `run` took.
+/// A workload that did its work.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// How long `run` took.
+    pub duration: Duration,
+    /// What it left running, which was stopped then.
+    pub stopped: Stopped,
+}
+
+/// Prepares and runs a workload once.
+///
+/// What `prepare` leaves running, a server say, runs until the end of `run`.
 ///
 /// # Errors
 ///
 /// [`WorkloadError`]
-pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, WorkloadError> {
+pub fn run_once(
+    workload: &Workload,
+    place: Place<'_>,
+    running: &Running,
+) -> Result<Ran, WorkloadError> {
+    let ready = prepare(workload, place, running)?;
+    let Ready { call, family, .. } = &ready;
+    let duration = execute("run", workload, call, workload.timeout, family, running)?;
+    Ok(Ran {
+        duration,
+        stopped: ready.stop(),
+    })
+}
+
+/// A workload that is prepared and has not run yet.
+#[derive(Debug)]
+pub struct Ready {
+    /// What runs it.
+    pub call: Invocation,
+    // Dropped before the directory, so that nothing runs in it any more when it goes.
+    family: Family,
+    tmp: tempfile::TempDir,
+}
+
+impl Ready {
+    /// Stops what the workload left running, and removes its directory.
+    pub fn stop(self) -> Stopped {
+        let stopped = self.family.stop();
+        drop(self.tmp);
+        stopped
+    }
+}
+
+/// Makes a workload's directory and runs `prepare`.
+///
+/// # Errors
+///
+/// [`WorkloadError`]
+pub fn prepare(
+    workload: &Workload,
+    place: Place<'_>,
+    running: &Running,
+) -> Result<Ready, WorkloadError> {
     if let Some(dir) = &workload.cwd {
         let dir = place.root.join(dir);
         if !dir.is_dir() {
@@ -170,16 +226,17 @@ pub fn run_once(workload: &Workload, place: Place<'_>) -> Result<Duration, Workl
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
     let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
+    let family = Family::found();
     if let Some(prepare) = &workload.prepare {
         let call = workload
             .invocation(prepare, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", workload, &call, None)?;
+        execute("prepare", workload, &call, None, &family, running)?;
     }
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
         .env("LLVM_PROFILE_FILE", place.profile_files.run);
-    execute("run", workload, &call, workload.timeout)
+    Ok(Ready { call, family, tmp })
 }
 
 /// Whether the workspace has the binaries that a workload names, before anything is built.
@@ -203,6 +260,32 @@ pub fn check_bins(workload: &Workload, workspace: &Workspace) -> Result<(), Work
                 .filter(|package| package.is_member)
                 .flat_map(|package| package.bins.iter().cloned())
                 .collect(),
+        }),
+    }
+}
+
+/// Whether the program of a call is there, where another program is to start it: that one would
+/// end as if the workload had failed.
+///
+/// # Errors
+///
+/// [`WorkloadError::Start`]
+pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), WorkloadError> {
+    let dir = match &call.cwd {
+        Some(dir) => dir.clone(),
+        None => std::env::current_dir().unwrap_or_default(),
+    };
+    let path = call
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "PATH")
+        .map_or_else(|| std::env::var_os("PATH"), |(_, value)| value.clone());
+    match which::which_in(&call.program, path, dir) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(WorkloadError::Start {
+            workload: workload.name.clone(),
+            source: call.start_error(std::io::ErrorKind::NotFound.into()),
         }),
     }
 }
@@ -263,86 +346,36 @@ fn cpus() -> String {
         .to_string()
 }
 
-/// Runs a call to its end; its stdout goes to our stderr, because ours is for data.
+/// Runs a call to its end.
 fn execute(
     what: &'static str,
     workload: &Workload,
     call: &Invocation,
     timeout: Option<Duration>,
+    family: &Family,
+    running: &Running,
 ) -> Result<Duration, WorkloadError> {
-    let start_error = |source| WorkloadError::Start {
-        workload: workload.name.clone(),
-        source: call.start_error(source),
-    };
     let mut command = call.command();
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::from(std::io::stderr()));
-    #[cfg(unix)]
-    if timeout.is_some() {
-        use std::os::unix::process::CommandExt;
-        // Its own group, so that children of a shell are stopped too. Only with a timeout:
-        // otherwise Ctrl-C reaches it as it should.
-        command.process_group(0);
-    }
+    running.connect(&mut command);
     let start = Instant::now();
-    let mut child = command.spawn().map_err(start_error)?;
-    let status = match timeout {
-        None => child.wait().map_err(start_error)?,
-        Some(limit) => match wait_until(&mut child, start + limit).map_err(start_error)? {
-            Some(status) => status,
-            None => {
-                return Err(WorkloadError::TimedOut {
-                    workload: workload.name.clone(),
-                    timeout: limit,
-                    command: call.to_string(),
-                });
-            }
-        },
-    };
-    if !status.success() {
-        return Err(WorkloadError::Failed {
+    let ended = family
+        .run(&mut command, timeout)
+        .map_err(|source| WorkloadError::Start {
+            workload: workload.name.clone(),
+            source: call.start_error(source),
+        })?;
+    match (ended, timeout) {
+        (Some(status), _) if status.success() => Ok(start.elapsed()),
+        (Some(status), _) => Err(WorkloadError::Failed {
             what,
             workload: workload.name.clone(),
             command: call.to_string(),
             status,
-        });
-    }
-    Ok(start.elapsed())
-}
-
-/// Waits up to a deadline, then stops the group: first politely, then for good.
-fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {
-    const STEP: Duration = Duration::from_millis(10);
-    const GRACE: Duration = Duration::from_secs(5);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() >= deadline {
-            break;
-        }
-        std::thread::sleep(STEP);
-    }
-    signal_group(child, rustix::process::Signal::TERM);
-    let end = Instant::now() + GRACE;
-    while Instant::now() < end {
-        if child.try_wait()?.is_some() {
-            break;
-        }
-        std::thread::sleep(STEP);
-    }
-    signal_group(child, rustix::process::Signal::KILL);
-    child.wait()?;
-    Ok(None)
-}
-
-fn signal_group(child: &Child, signal: rustix::process::Signal) {
-    if let Some(pid) = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        // Gone already: nothing to stop.
-        let _ = rustix::process::kill_process_group(pid, signal);
+        }),
+        (None, timeout) => Err(WorkloadError::TimedOut {
+            workload: workload.name.clone(),
+            timeout: timeout.unwrap_or_default(),
+            command: call.to_string(),
+        }),
     }
 }

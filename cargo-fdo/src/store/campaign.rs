@@ -5,6 +5,7 @@ use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// There is no campaign to use, or it does not fit.
@@ -91,8 +92,8 @@ pub struct Manifest {
     pub version: u32,
     /// Name of the campaign: a hash of its slices and its tools.
     pub id: String,
-    /// `instrument` or `sample`.
-    pub method: String,
+    /// How its counts were gathered.
+    pub method: Method,
     /// When it was made, seconds since 1970.
     pub made: u64,
     /// The target triple.
@@ -105,7 +106,7 @@ pub struct Manifest {
     pub c_compiler: Option<String>,
     /// The workloads.
     pub workloads: Vec<WorkloadEntry>,
-    /// Raw files merged.
+    /// Raw files merged; recordings in a sampled campaign.
     pub raw_files: usize,
     /// Raw files set aside.
     pub quarantined: usize,
@@ -129,6 +130,58 @@ pub struct Manifest {
     pub hottest: Vec<(String, u64)>,
     /// Content hashes of the slices, by name.
     pub slices: BTreeMap<String, String>,
+    /// What was sampled; of sampled campaigns only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<Sampling>,
+}
+
+/// How a campaign's counts were gathered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// By counters that were compiled in.
+    Instrument,
+    /// By perf, from the running program.
+    Sample,
+}
+
+impl Method {
+    /// The name in manifests and messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Instrument => "instrument",
+            Method::Sample => "sample",
+        }
+    }
+
+    /// How names of profile texts end: each form is what the compilers' own tools call it.
+    fn ending(self) -> &'static str {
+        match self {
+            Method::Instrument => "proftext",
+            Method::Sample => "sample.txt",
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a sampled campaign's recordings were like.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// perf's name of the event, such as `cycles:u`.
+    pub event: String,
+    /// Whether the samples carry branch stacks.
+    pub branch_stacks: bool,
+    /// Samples in all recordings.
+    pub samples: u64,
+    /// Samples that perf had to drop.
+    pub lost: u64,
+    /// Share of the samples of this program's images that became part of the profile, 0 to 1.
+    pub mapped: f64,
 }
 
 /// One workload of a campaign.
@@ -225,13 +278,29 @@ pub struct Owner {
 /// The version of [`Manifest`].
 pub const VERSION: u32 = 1;
 
+// Slices, and what is in them by method:
+//
+// Slice        | `instrument`                | `sample`
+// -------------|-----------------------------|------------------------------------------------
+// `RUST`       | LLVM's text, rustc's counts | LLVM's sample text, of code that rustc compiled
+// `C`          | the same for clang          | the same for clang
+// `C_FRONTEND` | front-end counters          | never
+// `GCC`        | never                       | LLVM's sample text with gcc's discriminators
+
 /// The slice for rustc.
 pub const RUST: &str = "rust";
 /// The slice for clang.
 pub const C: &str = "c";
 /// The slice for clang, front-end counters.
 pub const C_FRONTEND: &str = "c-frontend";
-const WHOLE: &str = "merged.proftext";
+/// The slice for gcc: samples only.
+///
+/// Kept as LLVM's sample text (names as gcc looks for them, discriminators as DWARF has them), and
+/// written as an AutoFDO file of the version that this run's gcc reads when it is used: another gcc
+/// may read another version.
+pub const GCC: &str = "gcc";
+/// Everything that is LLVM's.
+const WHOLE: &str = "merged";
 const OWNERS: &str = "c-owners.json";
 const MANIFEST: &str = "manifest.json";
 
@@ -254,9 +323,9 @@ pub struct Campaign {
 pub struct Content<'a> {
     /// The manifest.
     pub manifest: &'a Manifest,
-    /// Slices by name.
+    /// Slices by name, in the form that the method asks for.
     pub slices: Vec<(&'static str, &'a str)>,
-    /// The whole profile as text.
+    /// The whole profile as LLVM's text; empty if none of it is LLVM's.
     pub whole: &'a str,
     /// Where C functions are from.
     pub owners: &'a Owners,
@@ -284,9 +353,11 @@ impl Campaign {
             .tempdir_in(layout.campaigns())
             .map_err(|error| FsError::new("make a directory in", &layout.campaigns(), error))?;
         for (name, text) in &content.slices {
-            fs::write_atomic(&fresh.path().join(slice_name(name)), text.as_bytes())?;
+            let file = file_name(name, manifest.method);
+            fs::write_atomic(&fresh.path().join(file), text.as_bytes())?;
         }
-        fs::write_atomic(&fresh.path().join(WHOLE), content.whole.as_bytes())?;
+        let whole = file_name(WHOLE, manifest.method);
+        fs::write_atomic(&fresh.path().join(whole), content.whole.as_bytes())?;
         let json = |value: &dyn erased::Json| value.text();
         fs::write_atomic(&fresh.path().join(OWNERS), json(content.owners).as_bytes())?;
         fs::write_atomic(&fresh.path().join(MANIFEST), json(manifest).as_bytes())?;
@@ -351,7 +422,8 @@ impl Campaign {
     /// A slice's file and content hash.
     pub fn slice(&self, name: &str) -> Option<(PathBuf, &str)> {
         let hash = self.manifest.slices.get(name)?;
-        Some((self.dir.join(slice_name(name)), hash))
+        let file = file_name(name, self.manifest.method);
+        Some((self.dir.join(file), hash))
     }
 
     /// A slice's text, checked against its hash.
@@ -385,8 +457,8 @@ impl Campaign {
     }
 }
 
-fn slice_name(name: &str) -> String {
-    format!("{name}.proftext")
+fn file_name(name: &str, method: Method) -> String {
+    format!("{name}.{}", method.ending())
 }
 
 mod erased {

@@ -6,8 +6,8 @@
 //! with this very order.
 
 use crate::fs::{self, FsError};
+use crate::profile::digest;
 use fdo_build::protocol::{self, Language, Order};
-use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -80,14 +80,8 @@ impl Orders {
             return NO_C.to_owned();
         }
         let order = self.of(package, language);
-        let mut hash = Sha256::new();
-        hash.update(order.write().as_bytes());
-        hash.update(self.basis.as_bytes());
-        let digest: String = hash.finalize()[..16]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
-        format!("{digest}\n")
+        let content = order.write() + &self.basis;
+        format!("{}\n", digest::short(content.as_bytes(), 16))
     }
 
     /// The packages whose C objects are out of date: what was compiled under another key.

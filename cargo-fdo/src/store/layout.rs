@@ -104,10 +104,15 @@ impl Layout {
         self.versioned().join("tmp")
     }
 
-    /// What was found out about the tools.
-    pub fn toolbox(&self) -> PathBuf {
+    /// What was found out about perf.
+    pub fn perf(&self) -> PathBuf {
+        self.versioned().join("perf.json")
+    }
+
+    /// What was found out about the tools for a method.
+    pub fn toolbox(&self, method: &str) -> PathBuf {
         self.versioned()
-            .join(format!("toolbox{}.json", self.suffix))
+            .join(format!("toolbox-{method}{}.json", self.suffix))
     }
 
     /// The object that saves counters on a signal, made by a given rustc.

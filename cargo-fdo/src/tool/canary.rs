@@ -5,6 +5,8 @@
 //! linker may be another one, a distribution may have patched a format. Half a second here
 //! is cheaper than three hundred C++ files compiled in vain.
 
+pub mod samples;
+
 use super::profdata::{FailureMode, write_list};
 use super::rustc::{emit, run_compiler};
 use super::{CCompiler, Invocation, Profdata, Rustc, rustc, scratch};
@@ -79,7 +81,7 @@ pub struct Canary {
 
 /// The step that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize, serde::Deserialize)]
-#[error("the canary died at step `{step}`: {reason}")]
+#[error("a test program fails at step `{step}`: {reason}")]
 pub struct Failure {
     /// The step.
     pub step: Step,

@@ -76,6 +76,17 @@ pub(super) struct UnfitCompiler {
     llvm_major: u32,
 }
 
+impl UnfitCompiler {
+    pub(super) fn new(program: &Path, reason: String, llvm_major: u32) -> UnfitCompiler {
+        UnfitCompiler {
+            program: program.display().to_string(),
+            version: String::new(),
+            reason,
+            llvm_major,
+        }
+    }
+}
+
 impl Diagnose for UnfitCompiler {
     fn exit_code(&self) -> ExitCode {
         ExitCode::Tool
@@ -137,12 +148,12 @@ pub(super) fn find(
     }
 }
 
-fn defaults() -> (Vec<String>, Vec<String>) {
+pub(super) fn defaults() -> (Vec<String>, Vec<String>) {
     (vec!["cc".into()], vec!["c++".into()])
 }
 
 /// For another target without a compiler named: what the build scripts find stays, unseen.
-fn nothing(target: &str) -> CTools {
+pub(super) fn nothing(target: &str) -> CTools {
     CTools {
         cc: Vec::new(),
         cxx: Vec::new(),
@@ -162,7 +173,7 @@ fn packages(llvm_major: u32) -> String {
 }
 
 /// An error in one line.
-fn with_causes(error: &dyn std::error::Error) -> String {
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

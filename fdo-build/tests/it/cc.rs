@@ -2,7 +2,7 @@
 
 use crate::package::Package;
 
-const ORDER: &str = "cargo-fdo order 1\nfamily gcc\nslice \n";
+const ORDER: &str = "cargo-fdo order 2\nfamily gcc\nslice \n";
 
 const BUILD: &str = r#"
 fn main() {

@@ -2,7 +2,7 @@
 
 use crate::package::Package;
 
-const ORDER: &str = "cargo-fdo order 1\nfamily gcc\nflag -fnever-twice\nslice \n";
+const ORDER: &str = "cargo-fdo order 2\nfamily gcc\nflag -fnever-twice\nslice \n";
 
 #[test]
 #[allow(clippy::print_stdout)] // A test's own words.

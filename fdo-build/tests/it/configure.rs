@@ -15,7 +15,7 @@ fn main() {
 }
 "#;
 
-const ORDER: &str = "cargo-fdo order 1\nfamily clang\nflag -fcommon-flag\nslice \n";
+const ORDER: &str = "cargo-fdo order 2\nfamily clang\nflag -fcommon-flag\nslice \n";
 
 fn reporting() -> Package {
     let package = Package::new("", "", REPORT);
@@ -47,7 +47,7 @@ fn the_packages_own_order_wins_over_the_common_one() {
     let package = reporting().inside_cargo_fdo(ORDER);
     package.write(
         "state/orders/app-0.3.1.c",
-        "cargo-fdo order 1\nfamily clang\nflag -fown\nlink-flag -fown-link\nslice \n",
+        "cargo-fdo order 2\nfamily clang\nflag -fown\nlink-flag -fown-link\nslice \n",
     );
     package.builds();
     let seen = package.read("seen");
@@ -79,7 +79,7 @@ fn another_protocol_version_stops_the_build_and_names_both() {
     let package = reporting().inside_cargo_fdo(ORDER).env("CARGO_FDO", "7");
     let stderr = package.fails();
     assert!(stderr.contains("`cargo fdo` speaks version 7"), "{stderr}");
-    assert!(stderr.contains("version 1:"), "{stderr}");
+    assert!(stderr.contains("version 2:"), "{stderr}");
 }
 
 /// The promise of `cargo::env`: a script without `rerun-if` lines keeps cargo's rule.

@@ -54,7 +54,7 @@ impl Package {
     pub(crate) fn inside_cargo_fdo(mut self, order: &str) -> Package {
         self.write("state/orders/c", order);
         for (name, value) in [
-            ("CARGO_FDO", PathBuf::from("1")),
+            ("CARGO_FDO", PathBuf::from("2")),
             ("CARGO_FDO_PHASE", PathBuf::from("instrument")),
             ("CARGO_FDO_STATE", self.path("state")),
             ("CARGO_FDO_TARGET", PathBuf::from(host())),

@@ -10,6 +10,10 @@ use crate::fs;
 use crate::profile::kind::Kind;
 use crate::profile::sample::gcov::{self, GcovProfile, Version};
 use crate::profile::sample::{SampleProfile, llvm_text};
+use crate::report;
+use crate::stage::convert::{self as conversion, Expected, Profiles};
+use crate::stage::images::{self, Made};
+use crate::stage::{reading, sample};
 use crate::ui::{Ui, plural};
 use clap::ValueEnum as _;
 use std::path::Path;
@@ -18,7 +22,7 @@ pub(super) fn run(args: &ConvertArgs, toolchain: Option<&str>, ui: &Ui) -> Resul
     let llvm = Llvm::new(&args.llvm, toolchain);
     let input = Input::open(&args.file)?;
     let content = match (input.family()?, &args.binary) {
-        (Family::Recording, Some(binary)) => recorded(&input, binary)?,
+        (Family::Recording, Some(binary)) => recorded(&input, binary, args.to, ui)?,
         (Family::Recording, None) => {
             return Err(ProfileError::NeedsBinary { path: input.path }.into());
         }
@@ -51,16 +55,51 @@ pub(super) fn run(args: &ConvertArgs, toolchain: Option<&str>, ui: &Ui) -> Resul
     Ok(())
 }
 
-/// The samples of a recording, by the lines of a program.
-///
-/// The seam for the converter of recordings: it gets the recording and the program, and returns
-/// samples as if they had been read.
-fn recorded(input: &Input, _binary: &Path) -> Result<Content> {
-    Err(ProfileError::Recording {
-        path: input.path.clone(),
+/// The samples of a recording, by the lines of a program, for the compilers that read `to`.
+fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> {
+    let Some(made) = sample::look(binary) else {
+        return Err(ProfileError::NotLinked {
+            path: binary.to_owned(),
+        }
+        .into());
+    };
+    let recording = reading::recording(&input.path)?;
+    reading::check_samples(&recording, &input.path)?;
+    let made = Made {
+        named: true,
+        ..made
+    };
+    let picks = images::pick(recording, &[made], 0.0)?;
+    let mut profiles = Profiles::default();
+    for picked in &picks.picked {
+        let (found, outcome) = conversion::run(picked, EXPECTED)?;
+        report::converted(ui, &outcome);
+        profiles.add(&found, 1);
     }
-    .into())
+    let (profile, compilers) = match to {
+        Form::LlvmText | Form::LlvmExtbinary => (profiles.llvm, "rustc or clang"),
+        Form::GcovV1 | Form::GcovV2 | Form::GcovV3 => (profiles.gcc, "gcc"),
+    };
+    if profile.functions.is_empty() {
+        return Err(ProfileError::NoCodeFor {
+            path: binary.to_owned(),
+            compilers,
+        }
+        .into());
+    }
+    Ok(match to {
+        Form::LlvmText | Form::LlvmExtbinary => Content::LlvmSample(profile),
+        Form::GcovV1 | Form::GcovV2 | Form::GcovV3 => {
+            Content::GccSample(GcovProfile::new(Version::V2, profile))
+        }
+    })
 }
+
+/// What is asked for is what there is: whether it is enough, its reader decides.
+const EXPECTED: Expected = Expected {
+    min_mapped: 0.0,
+    rust: true,
+};
 
 struct Converter<'a> {
     input: &'a Input,

@@ -112,11 +112,25 @@ pub enum ProfileError {
         /// Its kind.
         kind: Kind,
     },
-    /// Recordings are recognised, but nothing converts them yet.
-    #[error("`{}` is a recording of perf, and cargo fdo does not convert those yet", path.display())]
+    /// A recording where a profile is wanted.
+    #[error("`{}` is a recording of perf, and no profile yet", path.display())]
     Recording {
         /// The recording.
         path: PathBuf,
+    },
+    /// `--binary` is something else.
+    #[error("`{}` is no executable or shared object that could have been recorded", path.display())]
+    NotLinked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Samples are in code of other compilers only.
+    #[error("no sample in `{}` is in code that {compilers} compiled, which alone read this form", path.display())]
+    NoCodeFor {
+        /// The program.
+        path: PathBuf,
+        /// Who reads the form.
+        compilers: &'static str,
     },
     /// `--function` found nothing.
     #[error("`{}` has no function named `{name}`", path.display())]
@@ -147,6 +161,7 @@ impl Diagnose for ProfileError {
             | ProfileError::Refused { .. }
             | ProfileError::Damaged { .. }
             | ProfileError::Llvm { .. }
+            | ProfileError::NoCodeFor { .. }
             | ProfileError::NoCounts { .. } => ExitCode::Profile,
             ProfileError::NoProfdata { .. } => ExitCode::Tool,
             _ => ExitCode::Usage,
@@ -171,9 +186,12 @@ impl Diagnose for ProfileError {
                  same version"
             )),
             ProfileError::Recording { .. } => Some(
-                "`create_llvm_prof`, `create_gcov` (Debian package `autofdo`) or `llvm-profgen` \
-                 make a profile of it"
+                "`cargo fdo profile convert --binary PROGRAM --to llvm-text` makes one of it, \
+                 `cargo fdo import` all that a project's compilers read"
                     .into(),
+            ),
+            ProfileError::NoCodeFor { .. } => Some(
+                "rustc and clang read `--to llvm-text`, gcc `--to gcov-v2` and the like".into(),
             ),
             _ => None,
         }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::fs;
 use crate::stage::build;
 use crate::stage::instrument::Instrumented;
-use crate::stage::train::{self, Job, JobKind};
+use crate::stage::train::{self, Job, JobKind, Words};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::store::campaign::WorkloadEntry;
 use crate::store::keys;
@@ -44,9 +44,9 @@ pub(super) fn measure(
     let _ = fs::write_quick(&memory, build_seconds.to_string().as_bytes());
     let run_seconds: f64 = entries.iter().map(|entry| entry.seconds).sum();
     if build_seconds + run_seconds > CHEAP.as_secs_f64() {
-        session.ui.detail(
-            "no plain run to compare with: building and running it would take over a minute",
-        );
+        session
+            .ui
+            .detail("not compared with a build without counters: that would take over a minute");
         return;
     }
     if let Err(error) = plain_runs(session, toolbox, jobs, entries) {
@@ -79,10 +79,16 @@ fn plain_runs(
         .settle_keys(&plan.state, &plan.packages, &with_c)?;
     let bins = bins(&built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Baseline));
-    for (job, entry) in jobs.iter().zip(entries) {
+    for (at, (job, entry)) in jobs.iter().zip(entries).enumerate() {
         let mut duration = Duration::ZERO;
         for _ in 0..job.repeat {
-            duration += match &job.kind {
+            let running = session.ui.running(format_args!(
+                "`{}` without counters, {} of {}",
+                job.name,
+                at + 1,
+                jobs.len()
+            ));
+            let ran = match &job.kind {
                 JobKind::Cargo {
                     subcommand,
                     selection,
@@ -91,7 +97,7 @@ fn plain_runs(
                         .cargo(&session.cargo, subcommand)
                         .args(selection)
                         .arg("--quiet");
-                    train::run_quietly(&job.name, &call)?
+                    train::run_cargo(&job.name, &call, Words::Dropped, &running)?
                 }
                 JobKind::Commands(workload) => workload::run_once(
                     workload,
@@ -104,8 +110,10 @@ fn plain_runs(
                             prepare: &stray,
                         },
                     },
+                    &running,
                 )?,
             };
+            duration += ran.duration;
         }
         if duration >= MEASURABLE {
             entry.slowdown = Some(entry.seconds / duration.as_secs_f64());

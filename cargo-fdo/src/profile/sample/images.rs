@@ -3,10 +3,13 @@
 use super::recording::{ImageSamples, OUTSIDE};
 use rustc_hash::FxHashMap;
 
+type Bytes = Box<[u8]>;
+
 /// All files of a recording, by number.
 #[derive(Default)]
 pub(super) struct Images {
-    known: FxHashMap<(Box<[u8]>, Option<Box<[u8]>>), u32>,
+    /// Numbers by path and build id.
+    known: FxHashMap<(Bytes, Option<Bytes>), u32>,
     images: Vec<Image>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The same as `llvm-profdata merge --sample -weighted-input=W,FILE` (`FunctionSamples::merge` in
 //! `llvm/ProfileData/SampleProf.h`), and with weights of one as autofdo's `profile_merger`, but
-//! that nothing is dropped for being small.
+//! that nothing is dropped for being small or empty.
 
 use super::{FunctionSamples, SampleProfile};
 use std::collections::BTreeSet;

@@ -14,12 +14,16 @@
 //! with the samples of that inlined copy. Positions are lines relative to the function's
 //! declaration, so that code moving within a file keeps its profile.
 
+mod absorb;
+pub mod applied;
 mod branches;
+pub mod consumed;
 pub mod convert;
 pub mod debug_file;
 mod discriminator;
 mod dwarf;
 mod executed;
+pub mod finished;
 mod flow;
 pub mod gcov;
 #[cfg(test)]
@@ -27,6 +31,7 @@ pub(crate) mod generate;
 pub mod image;
 mod images;
 mod instructions;
+pub mod limits;
 pub mod llvm_text;
 pub mod mapped;
 mod maps;
@@ -40,6 +45,7 @@ mod processes;
 pub mod quality;
 pub mod read;
 pub mod recording;
+pub mod slice;
 
 use std::collections::BTreeMap;
 

@@ -4,14 +4,17 @@ use super::recording::Recording;
 use super::{perf_data, perf_script};
 use std::io::{self, Read};
 
+/// Says of a file, by the path that it was mapped under, whether its addresses are wanted.
+pub type ImageFilter = dyn Fn(&[u8]) -> bool;
+
 /// What of a recording is wanted. The default is all of it.
 #[derive(Default, Clone, Copy)]
 pub struct Selection<'a> {
     /// Samples of these processes only; of all where it is empty.
     pub pids: &'a [u32],
-    /// Whether a file's addresses are wanted, by the path that it was mapped under. Of the others
-    /// only the number of samples is kept.
-    pub image: Option<&'a dyn Fn(&[u8]) -> bool>,
+    /// Addresses in these files only; of all where it is `None`. Of the others the number of samples
+    /// is kept.
+    pub image: Option<&'a ImageFilter>,
 }
 
 impl Selection<'_> {

@@ -11,10 +11,10 @@
 //! little-endian recordings are read.
 //!
 //! Everything is summed up while it streams by, in three steps, each with memory that the length of
-//! the recording does not change: records are decoded in place in a fixed buffer; [`window`] holds
-//! samples back for two passes over perf's buffers, because records are not in the order of time;
-//! then they are counted by process and address and resolved by whole tables
-//! ([`processes`](super::processes)).
+//! the recording does not change: records are decoded in place in a fixed buffer; samples are held
+//! back for two passes over perf's buffers, because records are not in the order of time
+//! (`window.rs`); then they are counted by process and address, and resolved by whole tables
+//! (`processes.rs`, one level up).
 //!
 //! Of several events the first one that can have samples is read, and those that are the same event
 //! on cores of another kind; samples of the others are only counted.

@@ -250,11 +250,9 @@ impl<'s> Records<'s> {
     ) -> Result<(), ReadError> {
         let corrupt = |what| ReadError::Corrupt { what, at: position };
         match kind {
-            kind::MMAP | kind::MMAP2 => {
-                if misc & misc::MMAP_DATA == 0 {
-                    self.mmap(kind, misc, body)
-                        .ok_or_else(|| corrupt("a mapping is too short"))?;
-                }
+            kind::MMAP | kind::MMAP2 if misc & misc::MMAP_DATA == 0 => {
+                self.mmap(kind, misc, body)
+                    .ok_or_else(|| corrupt("a mapping is too short"))?;
             }
             kind::COMM => {
                 let pid = u32_at(body, 0).ok_or_else(|| corrupt("a name is too short"))?;
@@ -276,8 +274,8 @@ impl<'s> Records<'s> {
                     self.change(body, pid, Change::Fork { parent });
                 }
             }
-            kind::LOST => self.recording.lost_samples += u64_at(body, 8).unwrap_or(0),
-            kind::LOST_SAMPLES => self.recording.lost_samples += u64_at(body, 0).unwrap_or(0),
+            kind::LOST => self.lost(u64_at(body, 8)),
+            kind::LOST_SAMPLES => self.lost(u64_at(body, 0)),
             kind::FINISHED_ROUND => self.window.end_pass(&mut self.processes),
             kind::HEADER_ATTR => {
                 let split = Attr::size(body).filter(|&size| size <= body.len());
@@ -353,6 +351,11 @@ impl<'s> Records<'s> {
             self.change(body, pid, Change::Map(mapping));
         }
         Some(())
+    }
+
+    fn lost(&mut self, samples: Option<u64>) {
+        let lost = &mut self.recording.lost_samples;
+        *lost = lost.saturating_add(samples.unwrap_or(0));
     }
 
     /// Takes a change with the time in the record's trailer.

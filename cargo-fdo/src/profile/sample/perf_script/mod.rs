@@ -50,7 +50,7 @@ pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, Re
     while lines.next()? {
         text.number += 1;
         text.line(&lines.line);
-        if text.number % SETTLE_EVERY == 0 {
+        if text.number.is_multiple_of(SETTLE_EVERY) {
             text.processes.settle(text.number);
         }
     }
@@ -192,7 +192,10 @@ impl<'s> Text<'s> {
                     self.processes.change(pid, self.number, Change::Exit);
                 }
             }
-            Line::Lost(samples) => self.recording.lost_samples += samples,
+            Line::Lost(samples) => {
+                let lost = &mut self.recording.lost_samples;
+                *lost = lost.saturating_add(samples);
+            }
             Line::Unknown => {
                 self.first_unknown.get_or_insert(self.number);
             }

@@ -1,0 +1,204 @@
+//! `cargo fdo record`: a recording of running programs, for `import`.
+//!
+//! Works outside of a cargo project too, so that it can run where the program does.
+
+use crate::cli::RecordArgs;
+use crate::config::Sample;
+use crate::config::sizes;
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::report;
+use crate::stage::attend::{self, Times};
+use crate::stage::reading;
+use crate::stage::record::{RecordError, Verdict, verdict};
+use crate::tool::perf::probe::{self, Wanted};
+use crate::tool::perf::{self, Limits, Perf, Whom};
+use crate::tool::{Invocation, Places};
+use crate::ui::{Ui, Verbosity, seconds};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What the command line asks for is not possible.
+#[derive(Debug, thiserror::Error)]
+enum Misuse {
+    #[error("there is nothing to record: no `--pid`, no `--system`, and no command after `--`")]
+    Nothing,
+    #[error("there is no process {0}")]
+    NoProcess(u32),
+    #[error("`{option}` is not a {what}: `{value}`")]
+    Value {
+        option: &'static str,
+        what: &'static str,
+        value: String,
+    },
+    #[error("`{}` is no program that could be found", .0.display())]
+    NoProgram(PathBuf),
+}
+
+impl Diagnose for Misuse {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Misuse::Nothing => "`cargo fdo record --pid PID` until Ctrl-C, or `cargo fdo record \
+                                -- PROGRAM ARGUMENTS`"
+                .into(),
+            Misuse::NoProcess(_) => "`pgrep -f NAME` prints ids of running processes".into(),
+            Misuse::Value { .. } => "such as `90s`, `5min`; `512M`, `4G`".into(),
+            Misuse::NoProgram(_) => "a name in PATH, or a path".into(),
+        })
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+///
+/// Wrong usage, perf's refusals, or a recording without samples.
+pub fn run(args: &RecordArgs) -> Result<()> {
+    let verbosity = match (args.quiet, args.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, 0) => Verbosity::Normal,
+        (false, _) => Verbosity::Verbose,
+    };
+    let ui = Ui::new(verbosity, None);
+    let whom = whom(args)?;
+    let command = command(args)?;
+    if whom.is_none() && command.is_none() {
+        return Err(Misuse::Nothing.into());
+    }
+    let limits = Limits {
+        max_bytes: match &args.max_size {
+            None => Sample::default().limits.max_bytes,
+            Some(text) => Some(sizes::bytes(text).ok_or_else(|| Misuse::Value {
+                option: "--max-size",
+                what: "size",
+                value: text.clone(),
+            })?),
+        },
+        ..Limits::default()
+    };
+    let enough = match &args.duration {
+        None => None,
+        Some(text) => Some(duration(text)?),
+    };
+    let here = std::env::current_dir().unwrap_or_default();
+    let out = here.join(args.output.as_deref().unwrap_or(Path::new("perf.data")));
+
+    let places = Places::of_process();
+    let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
+    let perf = Perf::locate(args.perf.as_deref(), variable.as_deref(), &places)?;
+    let wanted = Wanted {
+        event: args.event.clone(),
+        branch_stacks: None,
+        frequency: args.frequency,
+    };
+    let scratch = tempfile::tempdir().map_err(|error| {
+        crate::fs::FsError::new("make a directory in", &std::env::temp_dir(), error)
+    })?;
+    let sampling = probe::find(&perf, &wanted, &places, scratch.path(), None)?;
+    let call = match (&whom, &command) {
+        (Some(whom), load) => {
+            probe::try_to_attach(&perf, &sampling, whom, scratch.path())?;
+            perf.attach(&sampling, &limits, &out, whom, load.as_ref())
+        }
+        (None, Some(command)) => perf.record(&sampling, &limits, &out, command),
+        (None, None) => return Err(Misuse::Nothing.into()),
+    };
+    ui.status(
+        "Recording",
+        format_args!("{} ({sampling})", what(args, command.as_ref())),
+    );
+    if command.is_none() && enough.is_none() {
+        ui.detail("until they end, or Ctrl-C");
+    }
+    ui.verbose("Running", &call);
+    let times = Times {
+        enough,
+        deadline: None,
+    };
+    let attended = attend::run(&call, times, &out)?;
+    match verdict(&attended, &out, limits.max_bytes) {
+        Verdict::NoFile => {
+            return Err(RecordError::Perf {
+                what: what(args, command.as_ref()),
+                command: call.to_string(),
+                status: attended.status,
+            }
+            .into());
+        }
+        Verdict::Unfinished => {
+            return Err(RecordError::Killed {
+                what: what(args, command.as_ref()),
+                file: out,
+                status: attended.status,
+            }
+            .into());
+        }
+        Verdict::Failed | Verdict::Late => ui.warn(format_args!(
+            "the command failed ({}); what was recorded until then is kept",
+            crate::tool::invocation::describe(attended.status)
+        )),
+        Verdict::Full => ui.note("the recording reached its greatest size (`--max-size`)"),
+        Verdict::Done | Verdict::Stopped | Verdict::Interrupted => {}
+    }
+    // perf says that all is well when it is not; the file says what there is.
+    let recording = reading::recording(&out)?;
+    ui.status(
+        "Recorded",
+        format_args!("for {}", seconds(attended.duration)),
+    );
+    report::recording(&ui, &recording, &[]);
+    reading::check_samples(&recording, &out)?;
+    ui.data(out.display());
+    Ok(())
+}
+
+fn whom(args: &RecordArgs) -> Result<Option<Whom>> {
+    if args.system {
+        return Ok(Some(Whom::System));
+    }
+    for pid in &args.pid {
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            return Err(Misuse::NoProcess(*pid).into());
+        }
+    }
+    Ok((!args.pid.is_empty()).then(|| Whom::Processes(args.pid.clone())))
+}
+
+fn command(args: &RecordArgs) -> Result<Option<Invocation>> {
+    let Some((program, rest)) = args.command.split_first() else {
+        return Ok(None);
+    };
+    if which::which(program).is_err() {
+        return Err(Misuse::NoProgram(program.into()).into());
+    }
+    Ok(Some(Invocation::new(program).args(rest)))
+}
+
+fn duration(text: &str) -> Result<Duration> {
+    match humantime::parse_duration(text) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err(Misuse::Value {
+            option: "--duration",
+            what: "time",
+            value: text.to_owned(),
+        }
+        .into()),
+    }
+}
+
+fn what(args: &RecordArgs, command: Option<&Invocation>) -> String {
+    if args.system {
+        return "the whole system".to_owned();
+    }
+    match (args.pid.as_slice(), command) {
+        ([], Some(command)) => format!("`{command}`"),
+        ([one], _) => format!("process {one}"),
+        (many, _) => {
+            let pids: Vec<String> = many.iter().map(u32::to_string).collect();
+            format!("processes {}", pids.join(", "))
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! From recordings and converted profiles to a campaign: what `train --method sample` and `import`
+//! share.
+
+use super::Session;
+use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
+use crate::profile::sample::limits;
+use crate::profile::sample::recording::Recording;
+use crate::profile::sample::{SampleProfile, gcov, llvm_text, slice};
+use crate::profile::slice::content_hash;
+use crate::report;
+use crate::stage::convert::{self, Expected, Profiles};
+use crate::stage::images::{self, Made};
+use crate::stage::reading;
+use crate::store::campaign::{
+    self, Campaign, Content, LimitsEntry, Manifest, Method, Owners, Partition, WorkloadEntry,
+};
+use crate::tool::perf::Perf;
+use crate::tool::perf::probe::Sampling;
+use crate::tool::sample_converter::{self, Converter, Merger, Proved, Readers};
+use crate::toolbox::Toolbox;
+use fdo_build::flags::sample;
+use fdo_build::protocol::Family;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// There is nothing to make a profile of.
+#[derive(Debug, thiserror::Error)]
+#[error("nothing that was sampled can become a profile for the compilers of this project")]
+struct NothingLeft;
+
+impl Diagnose for NothingLeft {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Training
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(
+            "`rust = false` or `c = false` in fdo.toml leave code out, and this rustc may need \
+             `rustc-bootstrap = true` to use samples"
+                .into(),
+        )
+    }
+}
+
+/// What a campaign is made of.
+#[derive(Debug, Default)]
+pub(super) struct Material {
+    /// Recordings, and how much each weighs.
+    pub recordings: Vec<(PathBuf, u64)>,
+    /// Profiles that others made, and how much each weighs.
+    pub profiles: Vec<(Profiles, u64)>,
+    /// What to say of where they come from.
+    pub workloads: Vec<WorkloadEntry>,
+}
+
+/// The build that was recorded.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    /// Its files.
+    pub made: Vec<Made>,
+    /// Where C functions are from.
+    pub owners: Owners,
+    /// Into how many units rustc divided the crates.
+    pub partition: Partition,
+}
+
+/// perf, where it is needed to try a converter out.
+pub(super) type Recorder<'a> = &'a dyn Fn() -> Result<(Perf, Sampling)>;
+
+/// Facts for the manifest.
+#[derive(Debug, Default)]
+struct Facts {
+    event: String,
+    branch_stacks: bool,
+    samples: u64,
+    lost: u64,
+    mapped: f64,
+}
+
+/// Reads, converts, merges, publishes.
+pub(super) fn publish(
+    session: &Session,
+    toolbox: &Toolbox,
+    material: Material,
+    recorded: &Recorded,
+    recorder: Recorder<'_>,
+) -> Result<Campaign> {
+    let files = material.recordings.len() + material.profiles.len();
+    let (mut profiles, facts) =
+        convert(session, toolbox, &material.recordings, recorded, recorder)?;
+    merge(session, &mut profiles, &material.profiles)?;
+    let c_names: BTreeSet<String> = recorded.owners.keys().cloned().collect();
+    let (rust, c) = slice::split(profiles.llvm.clone(), &c_names);
+    let parts = [
+        (campaign::RUST, rust),
+        (campaign::C, c),
+        (campaign::GCC, profiles.gcc),
+    ];
+    let parts: Vec<(&'static str, SampleProfile)> = parts
+        .into_iter()
+        .filter(|(_, profile)| !profile.functions.is_empty())
+        .collect();
+    if parts.is_empty() {
+        return Err(NothingLeft.into());
+    }
+    let texts: Vec<(&'static str, String)> = parts
+        .iter()
+        .map(|(name, profile)| (*name, llvm_text::write(profile).text))
+        .collect();
+    let hashes: BTreeMap<String, String> = texts
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), content_hash(text)))
+        .collect();
+    let limits = limits::limits(parts.iter().map(|(_, profile)| profile));
+    let all: Vec<&SampleProfile> = parts.iter().map(|(_, profile)| profile).collect();
+    let quality = limits::quality(all.iter().copied());
+    let has_c = hashes.contains_key(campaign::C) || hashes.contains_key(campaign::GCC);
+    let c_compiler = has_c.then(|| toolbox.c.version.clone());
+    let identity = format!(
+        "{hashes:?} {} {c_compiler:?} {} {limits:?}",
+        toolbox.rustc.version, session.cargo.target
+    );
+    let manifest = Manifest {
+        version: campaign::VERSION,
+        id: content_hash(&identity),
+        method: Method::Sample,
+        made: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.as_secs()),
+        target: session.cargo.target.clone(),
+        profile: session.cargo.profile.clone(),
+        rustc: toolbox.rustc.version.clone(),
+        c_compiler,
+        workloads: material.workloads,
+        raw_files: files,
+        quarantined: 0,
+        limits: LimitsEntry {
+            hot: limits.hot,
+            cold: limits.cold,
+            huge_working_set: limits.huge_working_set,
+            large_working_set: limits.large_working_set,
+        },
+        partition: recorded.partition.clone(),
+        functions: quality.functions,
+        functions_executed: quality.functions_executed,
+        blocks: quality.blocks,
+        hot_blocks: quality.hot_blocks_99,
+        thin: quality.is_thin(),
+        total: quality.total,
+        hottest: quality.hottest.clone(),
+        slices: hashes,
+        sampling: Some(campaign::Sampling {
+            event: facts.event,
+            branch_stacks: facts.branch_stacks,
+            samples: facts.samples,
+            lost: facts.lost,
+            mapped: facts.mapped,
+        }),
+    };
+    let whole = match profiles.llvm.functions.is_empty() {
+        true => String::new(),
+        false => llvm_text::write(&profiles.llvm).text,
+    };
+    Ok(Campaign::publish(
+        &session.layout,
+        &Content {
+            manifest: &manifest,
+            slices: texts
+                .iter()
+                .map(|(name, text)| (*name, text.as_str()))
+                .collect(),
+            whole: &whole,
+            owners: &recorded.owners,
+        },
+    )?)
+}
+
+/// Profiles of all recordings. Those with and those without branch stacks are converted apart:
+/// their counts follow other rules.
+fn convert(
+    session: &Session,
+    toolbox: &Toolbox,
+    files: &[(PathBuf, u64)],
+    recorded: &Recorded,
+    recorder: Recorder<'_>,
+) -> Result<(Profiles, Facts)> {
+    let mut profiles = Profiles::default();
+    let mut facts = Facts::default();
+    if files.is_empty() {
+        return Ok((profiles, facts));
+    }
+    let mut sums = [Recording::default(), Recording::default()];
+    for (file, weight) in files {
+        let recording = reading::recording(file)?;
+        reading::check_samples(&recording, file)?;
+        facts.samples = facts.samples.saturating_add(recording.samples);
+        facts.lost = facts.lost.saturating_add(recording.lost_samples);
+        sums[usize::from(recording.event.branch_stacks)].absorb(recording, *weight);
+    }
+    let config = &session.config.sample;
+    let external = external(session, toolbox, recorder)?;
+    let expected = Expected {
+        min_mapped: config.min_mapped,
+        rust: toolbox
+            .samples
+            .as_ref()
+            .is_some_and(|samples| samples.rust.reads().is_some()),
+    };
+    let (mut mapped, mut all) = (0.0, 0.0);
+    for sum in sums.into_iter().filter(|sum| sum.samples > 0) {
+        facts.event.clone_from(&sum.event.name);
+        facts.branch_stacks |= sum.event.branch_stacks;
+        let shown = Recording {
+            images: Vec::new(),
+            event: sum.event.clone(),
+            ..sum
+        };
+        let picks = images::pick(sum, &recorded.made, config.min_share)?;
+        report::recording(&session.ui, &shown, &picks.rows);
+        for picked in &picks.picked {
+            let (found, outcome) = convert::run(picked, expected)?;
+            report::converted(&session.ui, &outcome);
+            mapped += outcome.mapped * outcome.samples as f64;
+            all += outcome.samples as f64;
+            // Of what another converter makes, ours only says how good it is.
+            profiles.add(&without(found, external.as_ref()), 1);
+        }
+        if let Some(proved) = &external {
+            for (file, weight) in files {
+                for picked in &picks.picked {
+                    let others = by_other(session, proved, &picked.file, file)?;
+                    profiles.add(&others, *weight);
+                }
+            }
+        }
+    }
+    facts.mapped = if all > 0.0 { mapped / all } else { 0.0 };
+    Ok((profiles, facts))
+}
+
+/// The converter of the configuration, proved, if it is not ours.
+fn external(
+    session: &Session,
+    toolbox: &Toolbox,
+    recorder: Recorder<'_>,
+) -> Result<Option<Proved>> {
+    let converter = session.config.sample.converter;
+    if converter == Converter::Native {
+        return Ok(None);
+    }
+    let (perf, sampling) = recorder()?;
+    let mut compile = toolbox.c.cc.clone();
+    if compile.is_empty() {
+        compile.push("cc".to_owned());
+    }
+    compile.extend(match toolbox.c.family {
+        Family::Clang => sample::clang_record(),
+        _ => sample::gcc_record(),
+    });
+    fs::create_dir(&session.layout.tmp())?;
+    let scratch = scratch(session)?;
+    let proved =
+        sample_converter::prove(converter, None, &compile, &perf, &sampling, scratch.path())?;
+    Ok(Some(proved))
+}
+
+fn scratch(session: &Session) -> Result<tempfile::TempDir> {
+    fs::create_dir(&session.layout.tmp())?;
+    Ok(tempfile::Builder::new()
+        .prefix("samples-")
+        .tempdir_in(session.layout.tmp())
+        .map_err(|error| fs::FsError::new("make a directory in", &session.layout.tmp(), error))?)
+}
+
+fn without(mut profiles: Profiles, external: Option<&Proved>) -> Profiles {
+    match external.and_then(Proved::readers) {
+        Some(Readers::Llvm) => profiles.llvm = SampleProfile::default(),
+        Some(Readers::Gcc) => profiles.gcc = SampleProfile::default(),
+        None => {}
+    }
+    profiles
+}
+
+fn by_other(
+    session: &Session,
+    proved: &Proved,
+    binary: &Path,
+    recording: &Path,
+) -> Result<Profiles> {
+    let scratch = scratch(session)?;
+    let mut profiles = Profiles::default();
+    let Some(readers) = proved.readers() else {
+        return Ok(profiles);
+    };
+    let profile = proved.convert(readers, binary, recording, scratch.path())?;
+    match readers {
+        Readers::Llvm => profiles.llvm = profile,
+        Readers::Gcc => profiles.gcc = profile,
+    }
+    Ok(profiles)
+}
+
+/// Adds profiles that were converted elsewhere.
+fn merge(session: &Session, into: &mut Profiles, others: &[(Profiles, u64)]) -> Result<()> {
+    let by_other = session.config.sample.merger == Merger::ProfileMerger;
+    if !by_other || into.gcc.functions.is_empty() && others.len() < 2 {
+        for (other, weight) in others {
+            into.add(other, *weight);
+        }
+        return Ok(());
+    }
+    // It has no weights: a file is listed as often as it weighs.
+    let scratch = scratch(session)?;
+    let mut files = Vec::new();
+    let own = std::mem::take(&mut into.gcc);
+    let gcc =
+        std::iter::once((&own, 1)).chain(others.iter().map(|(it, weight)| (&it.gcc, *weight)));
+    for (at, (profile, weight)) in gcc.enumerate() {
+        if profile.functions.is_empty() {
+            continue;
+        }
+        let path = scratch.path().join(format!("{at}.afdo"));
+        let file = gcov::GcovProfile::new(gcov::Version::V2, profile.clone());
+        fs::write_quick(&path, &gcov::write(&file).bytes)?;
+        files.extend(std::iter::repeat_n(
+            path,
+            usize::try_from(weight).unwrap_or(1),
+        ));
+    }
+    for (other, weight) in others {
+        let llvm = Profiles {
+            llvm: other.llvm.clone(),
+            gcc: SampleProfile::default(),
+        };
+        into.add(&llvm, *weight);
+    }
+    if !files.is_empty() {
+        into.gcc = sample_converter::merge_gcov(&files, scratch.path())?;
+    }
+    Ok(())
+}

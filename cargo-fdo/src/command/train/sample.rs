@@ -1,0 +1,202 @@
+//! `train --method sample`: build with line tables, run workloads under perf, convert, publish.
+
+use super::super::Session;
+use super::super::sampled::{self, Material, Recorded};
+use super::{bins, build_commands};
+use crate::cli::TrainArgs;
+use crate::error::Result;
+use crate::fs;
+use crate::report;
+use crate::stage::record::{self, Recorder};
+use crate::stage::sample::{self, Sampled};
+use crate::stage::train::{Job, JobKind};
+use crate::stage::workload::{self, Place, ProfileFiles};
+use crate::stage::{census, units};
+use crate::store::campaign::{Method, WorkloadEntry};
+use crate::tool::Places;
+use crate::tool::perf::probe::{self, Sampling};
+use crate::tool::perf::{self, Perf};
+use fdo_build::flags;
+use fdo_build::protocol::Phase;
+use std::path::{Path, PathBuf};
+
+/// Runs it.
+pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<()> {
+    let _lock = session.lock()?;
+    // First what costs a second and may be refused.
+    let recorder = match args.build_only {
+        true => None,
+        false => Some(recorder(session)?),
+    };
+    let toolbox = session.toolbox(Method::Sample)?;
+    if session.expects_c() {
+        session.explain_c_compiler(&toolbox);
+    }
+    session.explain_rustc(&toolbox);
+    let plan = session.plan(Phase::Sample, &toolbox, None);
+    let commands = build_commands(jobs, session);
+    let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
+
+    if session.settings.dry_run {
+        if let Some(clean) = session.prepare_dry_run(&plan)? {
+            session.ui.data(clean);
+        }
+        for command in &commands {
+            session
+                .ui
+                .data(cargo_call(command.subcommand).args(&command.selection));
+        }
+        if let Some(recorder) = &recorder {
+            show(session, recorder, jobs, &cargo_call, &plan.target_dir);
+        }
+        return Ok(());
+    }
+
+    session.prepare(&plan)?;
+    session.ui.status(
+        "Building",
+        format_args!("with line tables, in `{}`", plan.target_dir.display()),
+    );
+    let built = sample::run(&plan, &commands, &session.cargo)?;
+    let Some(recorder) = recorder else {
+        return say_where(session, &built);
+    };
+    session.ui.status(
+        "Sampling",
+        format_args!("{} (perf {})", recorder.sampling, recorder.perf.version),
+    );
+
+    // Left by a run that was killed.
+    fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    let raw = session.layout.raw().join(std::process::id().to_string());
+    fs::create_dir(&raw)?;
+    fs::create_dir(&session.layout.tmp())?;
+    let bins = bins(&built.built);
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Sample));
+    let place = Place {
+        root: &session.workspace.root,
+        bins: &bins,
+        tmp: &session.layout.tmp(),
+        profile_files: ProfileFiles {
+            run: &stray,
+            prepare: &stray,
+        },
+    };
+    let mut material = Material::default();
+    for job in jobs {
+        let done = record::run(&recorder, job, &cargo_call, place, &raw, &session.ui)?;
+        material.workloads.push(WorkloadEntry {
+            name: done.workload,
+            weight: done.weight,
+            files: done.files.len(),
+            seconds: done.duration.as_secs_f64(),
+            slowdown: None,
+        });
+        let weight = u64::from(done.weight);
+        material
+            .recordings
+            .extend(done.files.into_iter().map(|file| (file, weight)));
+    }
+    let recorded = Recorded {
+        made: sample::made(&plan.target_dir, &session.cargo.target)?,
+        owners: census::owners(
+            &plan.state,
+            &plan.target_dir,
+            &built.built,
+            &session.workspace,
+        ),
+        partition: units::partition(&plan.state, Some(&built.built), &session.workspace),
+    };
+    let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| {
+        Ok((recorder.perf.clone(), recorder.sampling.clone()))
+    })?;
+    if !args.keep_raw {
+        fs::remove_ours(session.layout.root(), &session.layout.raw())?;
+    }
+    report::training(&session.ui, &campaign.manifest);
+    Ok(())
+}
+
+/// perf and what it can do here.
+pub(in super::super) fn perf(session: &Session) -> Result<(Perf, Sampling)> {
+    let places = Places::of_process();
+    let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
+    let perf = Perf::locate(session.config.perf.as_deref(), variable.as_deref(), &places)?;
+    let sampling = probe::find(
+        &perf,
+        &session.config.sample.wanted,
+        &places,
+        &session.layout.tmp(),
+        Some(&session.layout.perf()),
+    )?;
+    Ok((perf, sampling))
+}
+
+fn recorder(session: &Session) -> Result<Recorder> {
+    let (perf, sampling) = perf(session)?;
+    Ok(Recorder {
+        perf,
+        sampling,
+        limits: session.config.sample.limits,
+        duration: session.config.sample.duration,
+    })
+}
+
+fn say_where(session: &Session, done: &Sampled) -> Result<()> {
+    session.ui.note(
+        "record it with `cargo fdo record`, or `perf record -e cycles:u` where cargo fdo is not, \
+         then `cargo fdo import FILE`",
+    );
+    if session.cargo.message_format.is_none() {
+        for (_, program) in done.built.programs() {
+            session.ui.data(program.display());
+        }
+    }
+    Ok(())
+}
+
+/// `--dry-run`: the workloads under perf.
+fn show(
+    session: &Session,
+    recorder: &Recorder,
+    jobs: &[Job],
+    cargo_call: &dyn Fn(&str) -> crate::tool::Invocation,
+    target_dir: &Path,
+) {
+    let dir = target_dir
+        .join(&session.cargo.target)
+        .join(crate::settings::profile_dir(&session.cargo.profile));
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Sample));
+    for job in jobs {
+        let out = job.raw_dir(&session.layout.raw()).join("1.perf.data");
+        let under_perf = |call| {
+            recorder
+                .perf
+                .record(&recorder.sampling, &recorder.limits, &out, &call)
+        };
+        match &job.kind {
+            JobKind::Cargo {
+                subcommand,
+                selection,
+            } => session
+                .ui
+                .data(under_perf(cargo_call(subcommand).args(selection))),
+            JobKind::Commands(workload) => {
+                let files = ProfileFiles {
+                    run: &stray,
+                    prepare: &stray,
+                };
+                let root = &session.workspace.root;
+                let mut calls = workload::calls(workload, root, &|bin| dir.join(bin), files);
+                // The last one is the run.
+                let run = calls.pop();
+                for call in calls {
+                    session.ui.data(call);
+                }
+                if let Some(run) = run {
+                    session.ui.data(under_perf(run));
+                }
+            }
+        }
+    }
+}

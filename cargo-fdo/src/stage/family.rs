@@ -1,0 +1,327 @@
+//! The processes of one workload: all that it started, whatever became of their parents.
+//!
+//! A process that leaves its group and session (`setsid`, a daemon) is out of reach of a signal to
+//! the group, and of Ctrl-C. So cargo-fdo adopts what loses its parent while a workload runs
+//! (`PR_SET_CHILD_SUBREAPER`, prctl(2)): everything the workload started stays below it in
+//! `/proc`, and is found there. A pid namespace or a cgroup would do the same, but needs rights
+//! that a user may lack.
+//!
+//! Process numbers are used while nobody else can have got them: a child of this process keeps its
+//! number until it is reaped, and only this module reaps those that it adopted.
+
+use rustix::process::{Pid, Signal, WaitOptions};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::{flag, low_level};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// How often a signal to cargo-fdo is looked for while a command runs.
+const TICK: Duration = Duration::from_millis(100);
+/// How often it is looked whether stopped processes are gone.
+const STEP: Duration = Duration::from_millis(10);
+/// How long SIGTERM has to work; counters are saved on it.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long SIGKILL has to work.
+const KILL_GRACE: Duration = Duration::from_secs(2);
+
+/// The processes below this one that were started after [`Family::found`].
+#[derive(Debug)]
+pub(super) struct Family {
+    /// Children from before, such as orphans that a container's first process inherits.
+    others: BTreeSet<i32>,
+}
+
+/// What was still running at the end of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stopped {
+    /// How many processes were stopped.
+    pub count: usize,
+    /// Processes that may not be stopped by this user, and still run.
+    pub left: Vec<i32>,
+}
+
+impl Family {
+    /// Adopts from now on what a command leaves behind, and stops it all where cargo-fdo itself is
+    /// to end by SIGINT, SIGTERM or SIGHUP.
+    pub(super) fn found() -> Family {
+        Signals::get().idle.store(false, Ordering::SeqCst);
+        // Refused by kernels before 3.4 only: then orphans are out of reach.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        Family {
+            others: children_of(own_pid(), &processes()).into_iter().collect(),
+        }
+    }
+
+    /// Runs a command to its end; `None` if it took longer than `limit` and was stopped, with all
+    /// that it and earlier commands of this family started.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be started.
+    pub(super) fn run(
+        &self,
+        command: &mut Command,
+        limit: Option<Duration>,
+    ) -> io::Result<Option<ExitStatus>> {
+        let child = command.spawn()?;
+        let main = child.id() as i32;
+        let ended = in_background(child);
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        loop {
+            let left = deadline.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
+            let outcome = ended.recv_timeout(left.min(TICK));
+            self.end_by_signal();
+            match outcome {
+                Ok(status) => return status.map(Some),
+                Err(RecvTimeoutError::Timeout) => self.reap_orphans(main),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(io::Error::other("the thread that waits for it is gone"));
+                }
+            }
+            if deadline.is_some_and(|end| Instant::now() >= end) {
+                self.stop_all();
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Stops what still runs.
+    pub(super) fn stop(self) -> Stopped {
+        self.stop_all()
+    }
+
+    /// Asks for an end, so that counters are saved, and enforces it where that does not help.
+    fn stop_all(&self) -> Stopped {
+        let signals = Signals::get();
+        let mut seen = BTreeSet::new();
+        let end = Instant::now() + GRACE;
+        // A second Ctrl-C means: at once.
+        while Instant::now() < end && signals.caught.load(Ordering::SeqCst) == 0 {
+            let running = self.running();
+            if running.is_empty() {
+                break;
+            }
+            for pid in running {
+                if seen.insert(pid) {
+                    send(pid, Signal::TERM);
+                }
+            }
+            std::thread::sleep(STEP);
+        }
+        let end = Instant::now() + KILL_GRACE;
+        loop {
+            let running = self.running();
+            if running.is_empty() || Instant::now() >= end {
+                seen.extend(&running);
+                return Stopped {
+                    count: seen.len() - running.len(),
+                    left: running,
+                };
+            }
+            // Each time anew: one may have started another in between.
+            for pid in running {
+                seen.insert(pid);
+                send(pid, Signal::KILL);
+            }
+            std::thread::sleep(STEP);
+        }
+    }
+
+    /// The living processes of the family.
+    fn running(&self) -> Vec<i32> {
+        let processes = processes();
+        let mut open = children_of(own_pid(), &processes);
+        open.retain(|pid| !self.others.contains(pid));
+        let mut found = Vec::new();
+        while let Some(pid) = open.pop() {
+            open.extend(children_of(pid, &processes));
+            match processes.get(&pid) {
+                Some(process) if process.lives => found.push(pid),
+                Some(process) if process.parent == own_pid() => reap(pid),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Lets go of adopted processes that have ended. A workload may leave a great many of them,
+    /// and each holds a process number.
+    fn reap_orphans(&self, main: i32) {
+        // Without CONFIG_PROC_CHILDREN they wait for the end of the workload.
+        let lists = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+        for list in lists.flatten().map(|task| task.path().join("children")) {
+            let children = std::fs::read_to_string(list).unwrap_or_default();
+            for pid in children
+                .split_ascii_whitespace()
+                .filter_map(|pid| pid.parse().ok())
+                .filter(|pid| *pid != main && !self.others.contains(pid))
+            {
+                reap(pid);
+            }
+        }
+    }
+
+    /// Where cargo-fdo was told to end: ends, after everything of the family.
+    fn end_by_signal(&self) {
+        let signal = Signals::get().caught.swap(0, Ordering::SeqCst);
+        if signal != 0 {
+            self.stop_all();
+            die(signal);
+        }
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        self.stop_all();
+        let _ = rustix::process::set_child_subreaper(None);
+        let signals = Signals::get();
+        signals.idle.store(true, Ordering::SeqCst);
+        // It came after the last look.
+        let signal = signals.caught.swap(0, Ordering::SeqCst);
+        if signal != 0 {
+            die(signal);
+        }
+    }
+}
+
+/// Waits for the command itself, to the moment.
+fn in_background(mut child: Child) -> Receiver<io::Result<ExitStatus>> {
+    let (send, receive) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody listens any more where it was stopped.
+        let _ = send.send(child.wait());
+    });
+    receive
+}
+
+/// Takes the status of a child that has ended.
+fn reap(pid: i32) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+    }
+}
+
+fn send(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        // Gone already, or another user's: what still runs at the end is said.
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+fn own_pid() -> i32 {
+    rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// A process as `/proc/PID/stat` shows it (proc(5)).
+struct Process {
+    parent: i32,
+    /// It is no zombie.
+    lives: bool,
+}
+
+fn processes() -> BTreeMap<i32, Process> {
+    std::fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse().ok()?;
+            let stat = std::fs::read(entry.path().join("stat")).ok()?;
+            Some((pid, parse_stat(&String::from_utf8_lossy(&stat))?))
+        })
+        .collect()
+}
+
+/// `PID (NAME) STATE PARENT …`; the name may hold blanks and parentheses.
+fn parse_stat(stat: &str) -> Option<Process> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace();
+    let state = fields.next()?;
+    Some(Process {
+        parent: fields.next()?.parse().ok()?,
+        lives: !matches!(state, "Z" | "X"),
+    })
+}
+
+fn children_of(parent: i32, processes: &BTreeMap<i32, Process>) -> Vec<i32> {
+    processes
+        .iter()
+        .filter(|(_, process)| process.parent == parent)
+        .map(|(pid, _)| *pid)
+        .collect()
+}
+
+/// Signals to cargo-fdo that end it.
+struct Signals {
+    /// Whether there is no family: then they do what they always do.
+    idle: Arc<AtomicBool>,
+    /// The last one that came while there was; 0 for none.
+    caught: Arc<AtomicUsize>,
+}
+
+impl Signals {
+    fn get() -> &'static Signals {
+        static SIGNALS: OnceLock<Signals> = OnceLock::new();
+        SIGNALS.get_or_init(|| {
+            let signals = Signals {
+                idle: Arc::new(AtomicBool::new(true)),
+                caught: Arc::new(AtomicUsize::new(0)),
+            };
+            let ignored = ignored_signals();
+            for signal in [SIGHUP, SIGINT, SIGTERM] {
+                // `nohup` and shells that start us in the background want some to be ignored.
+                if ignored & (1 << (signal - 1)) == 0 {
+                    // Where one can't be caught, it does what it always does.
+                    let _ = flag::register_conditional_default(signal, signals.idle.clone());
+                    let _ = flag::register_usize(signal, signals.caught.clone(), signal as usize);
+                }
+            }
+            signals
+        })
+    }
+}
+
+/// A bit for each ignored signal, from 1 on.
+fn ignored_signals() -> u64 {
+    std::fs::read_to_string("/proc/self/status")
+        .ok()
+        .and_then(|status| {
+            let mask = status
+                .lines()
+                .find_map(|line| line.strip_prefix("SigIgn:"))?;
+            u64::from_str_radix(mask.trim(), 16).ok()
+        })
+        .unwrap_or(0)
+}
+
+/// Ends as the signal would have ended this process, so that a shell sees it.
+fn die(signal: usize) -> ! {
+    let _ = low_level::emulate_default_handler(signal as i32);
+    std::process::exit(128 + signal as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let process = parse_stat("17 (a) S (b)) R 4 17 17 0").unwrap();
+        assert!(process.parent == 4 && process.lives);
+        assert!(!parse_stat("17 (sh) Z 1 0").unwrap().lives);
+        assert!(parse_stat("17 (sh").is_none());
+    }
+
+    #[test]
+    fn this_process_is_among_its_parents_children() {
+        let processes = processes();
+        let parent = processes[&own_pid()].parent;
+        assert!(children_of(parent, &processes).contains(&own_pid()));
+    }
+}

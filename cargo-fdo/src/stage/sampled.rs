@@ -1,0 +1,193 @@
+//! Sampled profiles in the optimised build: what each compiler reads, and what it used.
+
+use super::build::Built;
+use super::optimize::{LOST_SHOWN, OptimizeError, Place, STD, Use, c_place, rust_place};
+use super::{census, units};
+use crate::fs;
+use crate::plan::{PhasePlan, Slice, Slices};
+use crate::profile::consumed::Language as Lang;
+use crate::profile::evidence::Evidence;
+use crate::profile::sample::consumed::{self, Function, Reader};
+use crate::profile::sample::gcov::{self, GcovProfile, Version};
+use crate::profile::sample::{SampleProfile, llvm_text};
+use crate::shim::evidence;
+use crate::store::Layout;
+use crate::store::campaign::{self, Campaign};
+use crate::toolbox::Toolbox;
+use crate::workspace::Workspace;
+use fdo_build::flags::Pins;
+use fdo_build::protocol::Family;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Writes a campaign's slices as the compilers of this run read them: LLVM's as the text that they
+/// are, gcc's as an AutoFDO file of its version.
+///
+/// # Errors
+///
+/// [`OptimizeError`]
+pub(super) fn prepare(
+    campaign: &Campaign,
+    toolbox: &Toolbox,
+    pins: Pins,
+    layout: &Layout,
+) -> Result<Slices, OptimizeError> {
+    fs::create_dir(&layout.slices())?;
+    let text = |name: &str| -> Result<Option<Slice>, OptimizeError> {
+        let (Some(text), Some((_, hash))) = (campaign.slice_text(name)?, campaign.slice(name))
+        else {
+            return Ok(None);
+        };
+        // Not the campaign's own file: named by content, it is the same one, in the same flags, for
+        // every campaign that has this slice.
+        let file = layout.slices().join(format!("{hash}.sample.txt"));
+        fs::write_if_changed(&file, &text)?;
+        Ok(Some(Slice {
+            hash: hash.to_owned(),
+            file,
+        }))
+    };
+    let gcc = match (&toolbox.samples, toolbox.c.family) {
+        (Some(samples), Family::Gcc) => {
+            gcc_slice(campaign, Version::of_gcc(samples.c_major), layout)?
+        }
+        _ => None,
+    };
+    Ok(Slices {
+        method: campaign.manifest.method,
+        pins,
+        partition: campaign.manifest.partition.clone(),
+        rust: text(campaign::RUST)?,
+        c: text(campaign::C)?,
+        c_frontend: None,
+        gcc,
+    })
+}
+
+fn gcc_slice(
+    campaign: &Campaign,
+    version: Version,
+    layout: &Layout,
+) -> Result<Option<Slice>, OptimizeError> {
+    let (Some(profile), Some((_, hash))) = (
+        profile(campaign, campaign::GCC)?,
+        campaign.slice(campaign::GCC),
+    ) else {
+        return Ok(None);
+    };
+    let file = layout
+        .slices()
+        .join(format!("{hash}-v{}.afdo", version.number()));
+    let bytes = gcov::write(&GcovProfile::new(version, profile)).bytes;
+    if std::fs::read(&file).ok().as_deref() != Some(&bytes) {
+        fs::write_atomic(&file, &bytes)?;
+    }
+    Ok(Some(Slice {
+        hash: hash.to_owned(),
+        file,
+    }))
+}
+
+/// A slice of a campaign, read.
+fn profile(campaign: &Campaign, name: &str) -> Result<Option<SampleProfile>, OptimizeError> {
+    let Some(text) = campaign.slice_text(name)? else {
+        return Ok(None);
+    };
+    let read = llvm_text::parse(&text).map_err(|source| OptimizeError::Samples {
+        path: campaign
+            .slice(name)
+            .map(|(path, _)| path)
+            .unwrap_or_default(),
+        source,
+    })?;
+    Ok(Some(read))
+}
+
+/// Holds what the compilers said against the profile.
+pub(super) fn measure(
+    plan: &PhasePlan,
+    slices: &Slices,
+    campaign: &Campaign,
+    built: &Built,
+    workspace: &Workspace,
+    takes_part: &dyn Fn(&str, Lang) -> bool,
+) -> Result<Use, OptimizeError> {
+    let mut said = Evidence::default();
+    let hash = |slice: &Option<Slice>| slice.as_ref().map(|slice| slice.hash.clone());
+    let built_crates: BTreeSet<String> = built
+        .artifacts
+        .iter()
+        .map(|artifact| artifact.name.replace('-', "_"))
+        .collect();
+    let rust_hash = hash(&slices.rust);
+    for (_, unit) in units::of_build(&plan.state, built, workspace) {
+        if Some(&unit.slice) == rust_hash.as_ref() {
+            said.merge(evidence::words(&unit.words));
+        }
+    }
+    let c_hashes: Vec<String> = [hash(&slices.c), hash(&slices.gcc)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let mut c_packages: BTreeSet<String> = BTreeSet::new();
+    for (package, objects) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
+        c_packages.insert(package);
+        for object in objects
+            .iter()
+            .filter(|object| c_hashes.contains(&object.slice))
+        {
+            said.merge(evidence::words(&object.words));
+        }
+    }
+
+    let parts = [
+        (campaign::RUST, Lang::Rust, Reader::Llvm),
+        (campaign::C, Lang::C, Reader::Llvm),
+        (campaign::GCC, Lang::C, Reader::Gcc),
+    ];
+    let mut profiles = Vec::new();
+    for (name, language, reader) in parts {
+        if let Some(profile) = profile(campaign, name)? {
+            profiles.push((profile, language, reader));
+        }
+    }
+    let owners = campaign.owners();
+    let mut functions = Vec::new();
+    let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
+    for (profile, language, reader) in &profiles {
+        for (name, samples) in &profile.functions {
+            let place = match language {
+                Lang::Rust => match rust_place(name, workspace, &built_crates) {
+                    // perf sees the standard library too, which is compiled already.
+                    Place::Here(package) if package == STD && !said.samples.contains_key(name) => {
+                        Place::Elsewhere(package)
+                    }
+                    place => place,
+                },
+                Lang::C => c_place(owners.get(name), plan, workspace, &c_packages),
+            };
+            match place {
+                Place::LeftOut => {}
+                Place::Elsewhere(owner) => {
+                    *elsewhere.entry(owner).or_default() += consumed::weight(samples);
+                }
+                Place::Here(package) if takes_part(&package, *language) => {
+                    functions.push(Function {
+                        name,
+                        samples,
+                        reader: *reader,
+                        language: *language,
+                        package,
+                    });
+                }
+                Place::Here(_) => {}
+            }
+        }
+    }
+    let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
+    elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Ok(Use {
+        used: consumed::consumed(&functions, &said, LOST_SHOWN),
+        elsewhere,
+        other_units: None,
+    })
+}
