@@ -3,12 +3,12 @@
 use super::images::Picked;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
-use crate::profile::sample::convert::{self, Flavour, Policy};
+use crate::profile::sample::convert;
 use crate::profile::sample::image::{Image, ImageError};
+use crate::profile::sample::mapped::Mapped;
+use crate::profile::sample::policy::{Flavour, Policy};
 use crate::profile::sample::quality::{Cause, Density, Quality};
 use crate::profile::sample::{SampleProfile, debug_file, merge};
-use memmap2::Mmap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Samples could not become a profile.
@@ -120,13 +120,13 @@ pub fn run(picked: &Picked, expected: Expected) -> Result<(Profiles, Outcome), C
         source,
     };
     let data = map(&picked.file)?;
-    let image = Image::read(&data).map_err(fail)?;
+    let image = Image::mapped(&data).map_err(fail)?;
     let debug = debug_file::candidates(&picked.file, &image, &[])
         .iter()
         .filter_map(|path| map(path).ok())
-        .find(|debug| debug_file::belongs(&image, debug));
+        .find(|debug| debug_file::belongs(&image, debug.bytes()));
     let image = match &debug {
-        Some(debug) => image.with_debug(debug).map_err(fail)?,
+        Some(debug) => image.with_mapped_debug(debug).map_err(fail)?,
         None => image,
     };
     let of =
@@ -183,13 +183,6 @@ fn cause(llvm: &Quality, gcc: &Quality) -> Option<Cause> {
     }
 }
 
-/// Maps a file, so that only what is looked at takes memory.
-fn map(path: &Path) -> Result<Mmap, FsError> {
-    let fail = |error| FsError::new("read", path, error);
-    let file = File::open(path).map_err(fail)?;
-    // SAFETY: A file that changes while it is mapped gives other bytes, which every reader of
-    // `profile/` takes as it finds them; one that is cut short ends us by SIGBUS. Linkers replace
-    // their output and do not write into it, and builds of this target directory wait for our
-    // lock.
-    unsafe { Mmap::map(&file) }.map_err(fail)
+fn map(path: &Path) -> Result<Mapped, FsError> {
+    Mapped::open(path).map_err(|error| FsError::new("read", path, error))
 }

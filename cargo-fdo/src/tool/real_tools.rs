@@ -2,6 +2,7 @@
 //!
 //! One that is missing is reported as skipped; where `FDO_TESTS_NO_SKIP=1`, it fails the test.
 
+mod conversions;
 mod sample_profiles;
 
 use super::canary::{finish_rust_canary, mixed_canary, rust_canary};

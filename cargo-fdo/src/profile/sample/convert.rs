@@ -11,114 +11,31 @@
 //!
 //! | | with branch stacks | without |
 //! | --- | --- | --- |
-//! | count of a position | the largest of its addresses, as all of them ran equally often | see [`Counts`] |
-//! | heads | branches to the function's entry | see [`Heads`] |
+//! | count of a position | the largest of its addresses, as all of them ran equally often | [`Counts`] |
+//! | heads | branches to the function's entry | [`Heads`] |
 //! | call targets | branches from the position to entries of functions | none |
 //!
-//! With branch stacks these are the rules of `llvm-profgen` and `create_gcov`. Addresses are
-//! bytes, not instructions, so that no disassembler is needed. The results are the same: an
+//! With branch stacks these are the rules of `llvm-profgen` (`ProfileGenerator.cpp`) and
+//! `create_gcov` (autofdo's `profile.cc`, `symbol_map.cc`). Both go by instructions or bytes of a
+//! function; here it is bytes, so that no disassembler is needed. The results are the same: an
 //! instruction's first byte is covered by all the ranges that its other bytes are covered by (a
-//! range ends at the first byte of a branch), so the largest count is that of a first byte.
+//! range ends at the first byte of a branch), so the largest count is that of a first byte. Only
+//! totals differ a little, by the other bytes of branches.
+//!
+//! Without branch stacks neither tool estimates anything: `llvm-profgen` refuses such recordings,
+//! `create_gcov` takes the largest count of an address and leaves all heads zero.
 
-use super::dwarf::{self, Code, Producer, Scope, Sections, Stretch, Touched};
+use super::dwarf::{self, Code, Producer, Scope, Sections, Stretch};
+use super::executed::{Executed, Weight, add};
+use super::flow::Estimate;
 use super::image::{Image, ImageError};
+use super::policy::{Counts, Flavour, Heads, Policy, Targets};
 use super::quality::Quality;
 use super::recording::{ImageSamples, OUTSIDE};
-use super::{
-    BodySample, FunctionSamples, Location, SampleProfile, discriminator, flow, merge, names,
-};
+use super::{BodySample, FunctionSamples, Location, SampleProfile, discriminator, merge, names};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
-
-/// Whose rules names, discriminators and positions follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Flavour {
-    /// clang and rustc.
-    Llvm,
-    /// GCC.
-    Gcc,
-}
-
-/// The count of a position that has several addresses, without branch stacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Counts {
-    /// The largest count of an address.
-    Max,
-    /// All samples.
-    Sum,
-    /// Samples a byte of code, times [`SCALE`].
-    Mean,
-    /// The largest count of a basic block, as `flow.rs` estimates it.
-    Flow,
-}
-
-/// How often a function was entered, without branch stacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heads {
-    /// Never, as `create_gcov` writes it.
-    Zero,
-    /// As often as the source position at its entry was executed, and at least once; with
-    /// [`Counts::Flow`], as often as flow enters it.
-    Entry,
-}
-
-/// The count of a call target that a position has several calls of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Targets {
-    /// All calls.
-    Sum,
-    /// Those from the highest address, which is what `create_gcov` leaves over.
-    Last,
-}
-
-/// How a recording becomes a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// Who will read it.
-    pub flavour: Flavour,
-    /// Counts without branch stacks.
-    pub counts: Counts,
-    /// Heads without branch stacks.
-    pub heads: Heads,
-    /// Call targets, with branch stacks.
-    pub targets: Targets,
-    /// Functions with no more samples than this (with branch stacks: executed bytes) are left
-    /// out.
-    pub threshold: u64,
-    /// Whether code that the other compiler made is left out, as nobody would read it.
-    pub own_code_only: bool,
-}
-
-/// Bytes of an average instruction, times what keeps fractions from being lost: the factor between
-/// samples a byte and counts.
-pub const SCALE: u64 = 16;
-
-impl Policy {
-    /// What was found to serve each compiler best.
-    pub fn of(flavour: Flavour) -> Policy {
-        Policy {
-            flavour,
-            counts: Counts::Sum,
-            heads: Heads::Entry,
-            targets: Targets::Sum,
-            threshold: 0,
-            own_code_only: true,
-        }
-    }
-
-    /// The rules of autofdo's `create_gcov` with `--sample_threshold_frac=0`, to compare with.
-    pub fn of_create_gcov() -> Policy {
-        Policy {
-            flavour: Flavour::Gcc,
-            counts: Counts::Max,
-            heads: Heads::Zero,
-            targets: Targets::Last,
-            threshold: 10,
-            own_code_only: false,
-        }
-    }
-}
 
 /// A profile and how good it is.
 #[derive(Debug, Clone)]
@@ -141,200 +58,30 @@ pub fn convert(
     policy: &Policy,
 ) -> Result<Converted, ImageError> {
     let sections = Sections::load(image)?;
-    let counts = Executed::new(samples, image);
+    let executed = Executed::new(samples, image);
     let mut conversion = Conversion {
         image,
         policy,
-        counts: &counts,
-        functions: Vec::new(),
+        executed: &executed,
+        drafts: Vec::new(),
         quality: Quality {
-            weight: counts.weight,
-            not_loaded: counts.not_loaded,
+            weight: executed.weight,
+            not_loaded: executed.not_loaded,
             ..Quality::of(samples, image, &sections)
         },
         names: HashMap::new(),
     };
-    let findings = dwarf::functions(&sections, &counts.touched(), |code, producer| {
+    let findings = dwarf::functions(&sections, &executed.touched(), |code, producer| {
         conversion.function(&code, producer);
     });
     Ok(conversion.finish(findings))
 }
 
-/// What was executed, by the linker's addresses.
-struct Executed {
-    branch_stacks: bool,
-    /// Code that has one count, in order of address, not overlapping. Without branch stacks: each
-    /// byte that was sampled.
-    ranges: Vec<(Range<u64>, u64)>,
-    /// Branches by where they go to, then where they come from.
-    branches: Vec<(u64, u64, u64)>,
-    /// Those from inside the image by where they come from, then where they go to.
-    sources: Vec<(u64, u64, u64)>,
-    /// All samples; with branch stacks, bytes executed.
-    weight: u64,
-    /// Those at offsets that are not loaded.
-    not_loaded: u64,
-}
-
-impl Executed {
-    fn new(samples: &ImageSamples, image: &Image<'_>) -> Executed {
-        let branch_stacks = !samples.ranges.is_empty() || !samples.branches.is_empty();
-        let (mut weight, mut not_loaded) = (0, 0);
-        let mut ranges = Vec::new();
-        if branch_stacks {
-            for (&(first, last), &count) in &samples.ranges {
-                let bytes = last.saturating_sub(first).saturating_add(1);
-                let executed = count.saturating_mul(bytes);
-                add(&mut weight, executed);
-                match (image.address(first), image.address(last)) {
-                    (Some(first), Some(last)) if first <= last => {
-                        ranges.push((first..last.saturating_add(1), count));
-                    }
-                    _ => add(&mut not_loaded, executed),
-                }
-            }
-        } else {
-            for (&at, &count) in &samples.addresses {
-                add(&mut weight, count);
-                match image.address(at) {
-                    Some(at) => ranges.push((at..at.saturating_add(1), count)),
-                    None => add(&mut not_loaded, count),
-                }
-            }
-        }
-        let mut branches: Vec<(u64, u64, u64)> = samples
-            .branches
-            .iter()
-            .filter_map(|(&(from, to), &count)| {
-                let from = if from == OUTSIDE {
-                    OUTSIDE
-                } else {
-                    image.address(from)?
-                };
-                Some((image.address(to)?, from, count))
-            })
-            .collect();
-        branches.sort_unstable();
-        let mut sources: Vec<_> = branches
-            .iter()
-            .filter(|(_, from, _)| *from != OUTSIDE)
-            .map(|&(to, from, count)| (from, to, count))
-            .collect();
-        sources.sort_unstable();
-        Executed {
-            branch_stacks,
-            ranges: disjoint(ranges.into_iter()),
-            branches,
-            sources,
-            weight,
-            not_loaded,
-        }
-    }
-
-    fn touched(&self) -> Touched {
-        let one = |at: u64| at..at.saturating_add(1);
-        let mut ranges: Vec<Range<u64>> = Vec::new();
-        ranges.extend(self.ranges.iter().map(|(range, _)| range.clone()));
-        ranges.extend(self.branches.iter().map(|(to, _, _)| one(*to)));
-        ranges.extend(self.sources.iter().map(|(from, _, _)| one(*from)));
-        Touched::new(ranges)
-    }
-
-    /// Branches to an address.
-    fn into(&self, entry: u64) -> &[(u64, u64, u64)] {
-        let first = self.branches.partition_point(|(to, ..)| *to < entry);
-        let rest = self.branches.get(first..).unwrap_or_default();
-        &rest[..rest.partition_point(|(to, ..)| *to == entry)]
-    }
-
-    /// Branches from a stretch of code.
-    fn out_of(&self, code: &Range<u64>) -> &[(u64, u64, u64)] {
-        let first = self
-            .sources
-            .partition_point(|(from, ..)| *from < code.start);
-        let rest = self.sources.get(first..).unwrap_or_default();
-        &rest[..rest.partition_point(|(from, ..)| *from < code.end)]
-    }
-}
-
-/// What `counts`, in order and not overlapping, say of a stretch of code.
-fn weigh(counts: &[(Range<u64>, u64)], code: &Range<u64>) -> Weight {
-    let mut weight = Weight {
-        bytes: code.end - code.start,
-        ..Weight::default()
-    };
-    let first = counts.partition_point(|(range, _)| range.end <= code.start);
-    let rest = counts.get(first..).unwrap_or_default();
-    for (range, count) in rest.iter().take_while(|(range, _)| range.start < code.end) {
-        let bytes = range.end.min(code.end) - range.start.max(code.start);
-        weight.add(*count, bytes);
-    }
-    weight
-}
-
-fn add(sum: &mut u64, weight: u64) {
-    *sum = sum.saturating_add(weight);
-}
-
-/// Cuts overlapping ranges so that each piece has one count.
-fn disjoint(ranges: impl Iterator<Item = (Range<u64>, u64)>) -> Vec<(Range<u64>, u64)> {
-    let mut edges: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-    for (range, count) in ranges {
-        let begin = &mut edges.entry(range.start).or_default().0;
-        *begin = begin.saturating_add(count);
-        let end = &mut edges.entry(range.end).or_default().1;
-        *end = end.saturating_add(count);
-    }
-    let mut pieces = Vec::new();
-    let mut running: u64 = 0;
-    let mut from = 0;
-    for (at, (begin, end)) in edges {
-        if running > 0 {
-            pieces.push((from..at, running));
-        }
-        running = running.saturating_add(begin).saturating_sub(end);
-        from = at;
-    }
-    pieces
-}
-
-/// What is known of one position.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Weight {
-    /// The largest count of an address.
-    max: u64,
-    /// Counts of all addresses.
-    sum: u64,
-    /// Bytes of code.
-    bytes: u64,
-}
-
-impl Weight {
-    fn add(&mut self, count: u64, bytes: u64) {
-        self.max = self.max.max(count);
-        self.sum = self.sum.saturating_add(count.saturating_mul(bytes));
-    }
-
-    fn join(&mut self, other: Weight) {
-        self.max = self.max.max(other.max);
-        self.sum = self.sum.saturating_add(other.sum);
-        self.bytes = self.bytes.saturating_add(other.bytes);
-    }
-
-    fn count(&self, counts: Counts) -> u64 {
-        match counts {
-            Counts::Max | Counts::Flow => self.max,
-            Counts::Sum => self.sum,
-            Counts::Mean => self.sum.saturating_mul(SCALE).div_ceil(self.bytes.max(1)),
-        }
-    }
-}
-
 struct Conversion<'c, 'd> {
     image: &'c Image<'d>,
     policy: &'c Policy,
-    counts: &'c Executed,
-    functions: Vec<Draft>,
+    executed: &'c Executed,
+    drafts: Vec<Draft>,
     quality: Quality,
     /// Canonical names by the names that DWARF has.
     names: HashMap<Rc<str>, Rc<str>>,
@@ -346,13 +93,12 @@ struct Draft {
     entry: u64,
     /// The function, then the copies inlined in it.
     copies: Vec<Copy>,
-    /// Without branch stacks: where in `copies` the code at the entry belongs.
+    /// Where in `copies` the code at the entry belongs.
     first: Option<(usize, Location)>,
-    /// How often flow enters it, where that is estimated.
+    /// How often it was entered, where that is estimated.
     entered: Option<u64>,
-    /// Samples, for the quality.
     samples: u64,
-    /// Bytes of code, for the quality.
+    /// Size of its code.
     bytes: u64,
 }
 
@@ -372,73 +118,42 @@ struct Position {
 
 impl Conversion<'_, '_> {
     fn function(&mut self, code: &Code, producer: Producer) {
-        let weight: u64 = code
-            .ranges
-            .iter()
-            .map(|range| weigh(&self.counts.ranges, range).sum)
-            .fold(0, u64::saturating_add);
-        let other = match self.policy.flavour {
+        let samples = code.ranges.iter().fold(0, |mut sum, range| {
+            add(&mut sum, self.samples(range));
+            sum
+        });
+        let foreign = match self.policy.flavour {
             Flavour::Llvm => Producer::Gcc,
             Flavour::Gcc => Producer::Llvm,
         };
-        if self.policy.own_code_only && producer == other {
-            add(&mut self.quality.foreign, weight);
+        if self.policy.own_code_only && producer == foreign {
+            add(&mut self.quality.foreign, samples);
             return;
         }
         let declared = code.scopes[0].function.line != 0;
         let Some(name) = self.name_of(code).filter(|_| declared) else {
-            add(&mut self.quality.without_declaration, weight);
+            add(&mut self.quality.without_declaration, samples);
             return;
         };
-        if weight <= self.policy.threshold && self.policy.threshold > 0 {
-            add(&mut self.quality.below_threshold, weight);
+        if samples <= self.policy.threshold && self.policy.threshold > 0 {
+            add(&mut self.quality.below_threshold, samples);
             return;
         }
         let mut copies = vec![Copy::default()];
-        // Where the samples of each scope go.
-        let mut places: Vec<Option<usize>> = vec![Some(0)];
-        for scope in code.scopes.iter().skip(1) {
-            let place = self.place(scope, &code.scopes, &places, &mut copies);
-            places.push(place);
-        }
-        let estimate =
-            (!self.counts.branch_stacks && self.policy.counts == Counts::Flow).then(|| {
-                flow::estimate(self.image, code, |range| {
-                    weigh(&self.counts.ranges, range).sum
-                })
-            });
-        for stretch in &code.stretches {
-            let samples = weigh(&self.counts.ranges, &stretch.code);
-            let place = places.get(stretch.scope).copied().flatten();
-            let scope = &code.scopes[stretch.scope];
-            let location = self.location(stretch.line, stretch.discriminator, scope);
-            let (Some(place), Some(location)) = (place, location) else {
-                add(&mut self.quality.without_line, samples.sum);
-                continue;
-            };
-            add(&mut self.quality.mapped, samples.sum);
-            let weight = match &estimate {
-                Some(estimate) => weigh(&estimate.blocks, &stretch.code),
-                None => samples,
-            };
-            let weight = self.copied(weight, stretch);
-            let position = copies[place].body.entry(location).or_default();
-            position.weight.join(weight);
-            for &(_, to, count) in self.counts.out_of(&stretch.code) {
-                let known = position.targets.entry(to).or_default();
-                *known = match self.policy.targets {
-                    Targets::Sum => known.saturating_add(count),
-                    Targets::Last => count,
-                };
-            }
-        }
-        self.functions.push(Draft {
+        let places = self.places(&code.scopes, &mut copies);
+        let estimate = (!self.executed.branch_stacks && self.policy.counts == Counts::Flow)
+            .then(|| Estimate::new(self.image, code, |code| self.samples(code)));
+        let counts = estimate
+            .as_ref()
+            .map_or(&self.executed.counts, |e| &e.blocks);
+        self.fill(code, &places, counts, &mut copies);
+        self.drafts.push(Draft {
             name,
             entry: code.entry,
             first: self.first(code, &places),
-            entered: estimate.map(|estimate| estimate.entered),
             copies,
-            samples: weight,
+            entered: estimate.map(|estimate| estimate.entered),
+            samples,
             bytes: code
                 .ranges
                 .iter()
@@ -447,20 +162,22 @@ impl Conversion<'_, '_> {
         });
     }
 
+    fn samples(&self, code: &Range<u64>) -> u64 {
+        Weight::of(code, &self.executed.counts).sum
+    }
+
     /// The function's canonical name: DWARF's, or the symbol's where DWARF has only that of the
     /// source though the linker sees another one.
     fn name_of(&mut self, code: &Code) -> Option<Rc<str>> {
         let function = &code.scopes[0].function;
-        let own = function.name.as_ref();
         if !function.is_linkage_name
             && let Some(symbol) = self.image.entry(code.entry)
+            && (function.name.is_none() || symbol.starts_with("_Z") || symbol.starts_with("_R"))
         {
-            let symbol: Rc<str> = Rc::from(names::canonical(&symbol, self.policy.flavour));
-            if own.is_none() || symbol.starts_with('_') {
-                return Some(symbol);
-            }
+            return Some(self.canonical(&Rc::from(symbol)));
         }
-        own.cloned().map(|own| self.canonical(&own))
+        let name = function.name.clone()?;
+        Some(self.canonical(&name))
     }
 
     fn canonical(&mut self, name: &Rc<str>) -> Rc<str> {
@@ -472,6 +189,18 @@ impl Conversion<'_, '_> {
         canonical
     }
 
+    /// For each scope, which of `copies` its samples go to. Scopes of one function at one position
+    /// are one copy to the compiler.
+    fn places(&mut self, scopes: &[Scope], copies: &mut Vec<Copy>) -> Vec<Option<usize>> {
+        let mut places = vec![Some(0)];
+        for scope in scopes.iter().skip(1) {
+            let place = self.place(scope, scopes, &places, copies);
+            places.push(place);
+        }
+        places
+    }
+
+    /// `None` if there is a call without a line on the way, or a function without a name.
     fn place(
         &mut self,
         scope: &Scope,
@@ -485,11 +214,8 @@ impl Conversion<'_, '_> {
         let name = scope.function.name.clone()?;
         let name = self.canonical(&name);
         let next = copies.len();
-        let place = *copies
-            .get_mut(outer)?
-            .copies
-            .entry((location, name))
-            .or_insert(next);
+        let known = &mut copies.get_mut(outer)?.copies;
+        let place = *known.entry((location, name)).or_insert(next);
         if place == next {
             copies.push(Copy::default());
         }
@@ -498,12 +224,9 @@ impl Conversion<'_, '_> {
 
     fn location(&self, line: u64, packed: u32, scope: &Scope) -> Option<Location> {
         let declared = scope.function.line;
-        if declared == 0 {
+        // GCC drops code without a line; LLVM looks it up like any other.
+        if declared == 0 || (line == 0 && self.policy.flavour == Flavour::Gcc) {
             return None;
-        }
-        match self.policy.flavour {
-            Flavour::Gcc if line == 0 => return None,
-            _ => {}
         }
         Some(Location {
             offset: (line.wrapping_sub(declared) & 0xffff) as u32,
@@ -514,58 +237,104 @@ impl Conversion<'_, '_> {
         })
     }
 
-    /// Counts what the optimiser spread over several copies of an instruction.
-    fn copied(&self, mut weight: Weight, stretch: &Stretch) -> Weight {
-        if self.policy.flavour == Flavour::Llvm {
-            let factor = discriminator::duplication(stretch.discriminator);
-            weight.max = weight.max.saturating_mul(factor);
+    /// Makes the positions of all code, with counts and the calls from them.
+    fn fill(
+        &mut self,
+        code: &Code,
+        places: &[Option<usize>],
+        counts: &[(Range<u64>, u64)],
+        copies: &mut [Copy],
+    ) {
+        for stretch in &code.stretches {
+            let samples = self.samples(&stretch.code);
+            let Some((place, location)) = self.position(stretch, code, places) else {
+                add(&mut self.quality.without_line, samples);
+                continue;
+            };
+            add(&mut self.quality.mapped, samples);
+            let position = copies[place].body.entry(location).or_default();
+            let mut weight = Weight::of(&stretch.code, counts);
+            if self.policy.flavour == Flavour::Llvm {
+                // The optimiser spread executions of one instruction among so many copies.
+                let copies = discriminator::duplication(stretch.discriminator);
+                weight.max = weight.max.saturating_mul(copies);
+            }
+            position.weight.join(weight);
+            for branch in self.executed.out_of(&stretch.code) {
+                let calls = position.targets.entry(branch.other).or_default();
+                match self.policy.targets {
+                    Targets::Sum => add(calls, branch.count),
+                    Targets::Last => *calls = branch.count,
+                }
+            }
         }
-        weight
     }
 
-    /// The position of the code at the function's entry.
-    fn first(&self, code: &Code, places: &[Option<usize>]) -> Option<(usize, Location)> {
-        let mut stretches = code.stretches.iter();
-        let stretch = stretches.find(|stretch| stretch.code.contains(&code.entry))?;
-        let scope = code.scopes.get(stretch.scope)?;
+    /// Where samples of a stretch of code go.
+    fn position(
+        &self,
+        stretch: &Stretch,
+        code: &Code,
+        places: &[Option<usize>],
+    ) -> Option<(usize, Location)> {
         let place = (*places.get(stretch.scope)?)?;
+        let scope = code.scopes.get(stretch.scope)?;
         let location = self.location(stretch.line, stretch.discriminator, scope)?;
         Some((place, location))
     }
 
+    fn first(&self, code: &Code, places: &[Option<usize>]) -> Option<(usize, Location)> {
+        let mut stretches = code.stretches.iter();
+        let stretch = stretches.find(|stretch| stretch.code.contains(&code.entry))?;
+        self.position(stretch, code, places)
+    }
+
     fn finish(mut self, findings: dwarf::Findings) -> Converted {
-        let mut profile = SampleProfile::default();
-        let mut functions = Vec::new();
-        let entries: HashMap<u64, Rc<str>> = self
-            .functions
+        let drafts = std::mem::take(&mut self.drafts);
+        let names: HashMap<u64, Rc<str>> = drafts
             .iter()
             .map(|draft| (draft.entry, Rc::clone(&draft.name)))
             .collect();
-        for draft in &self.functions {
-            let mut samples = self.assemble(&draft.copies, 0, &entries);
-            samples.head = self.head(draft);
-            functions.push((draft.samples, draft.bytes));
-            let known = profile.functions.entry(draft.name.to_string()).or_default();
-            merge::add_function(known, &samples, 1);
+        let mut profile = SampleProfile::default();
+        let mut sizes = Vec::new();
+        for draft in drafts {
+            let mut samples = self.assemble(&draft.copies, 0, &names);
+            samples.head = self.head(&draft);
+            sizes.push((draft.samples, draft.bytes));
+            let known = profile.functions.entry(draft.name.to_string());
+            merge::add_function(known.or_default(), &samples, 1);
         }
         self.quality.functions = profile.functions.len();
-        let density = (!self.counts.branch_stacks).then_some(functions);
-        self.quality.finish(findings, density);
+        let sizes = (!self.executed.branch_stacks).then_some(sizes);
+        self.quality.finish(findings, sizes);
         Converted {
             profile,
             quality: self.quality,
         }
     }
 
+    fn count_of(&self, position: &Position) -> u64 {
+        match self.policy.counts {
+            Counts::Sum if !self.executed.branch_stacks => position.weight.sum,
+            _ => position.weight.max,
+        }
+    }
+
     fn head(&self, draft: &Draft) -> u64 {
-        if self.counts.branch_stacks {
-            let branches = self.counts.into(draft.entry).iter();
-            return branches.fold(0, |sum, (.., count)| sum.saturating_add(*count));
+        if self.executed.branch_stacks {
+            let mut head = 0;
+            for branch in self.executed.into(draft.entry) {
+                // create_gcov knows nothing of other images.
+                if branch.other != OUTSIDE || self.policy.targets == Targets::Sum {
+                    add(&mut head, branch.count);
+                }
+            }
+            return head;
         }
         let at_entry = || {
             let (place, location) = draft.first?;
             let position = draft.copies.get(place)?.body.get(&location)?;
-            Some(position.weight.count(self.policy.counts))
+            Some(self.count_of(position))
         };
         match self.policy.heads {
             Heads::Zero => 0,
@@ -577,53 +346,45 @@ impl Conversion<'_, '_> {
         &self,
         copies: &[Copy],
         at: usize,
-        entries: &HashMap<u64, Rc<str>>,
+        names: &HashMap<u64, Rc<str>>,
     ) -> FunctionSamples {
         let copy = &copies[at];
         let mut samples = FunctionSamples::default();
         for (location, position) in &copy.body {
             let mut targets = BTreeMap::new();
-            for (to, &calls) in &position.targets {
-                if let Some(name) = entries.get(to) {
-                    let known: &mut u64 = targets.entry(name.to_string()).or_default();
-                    *known = known.saturating_add(calls);
+            let mut calls = 0;
+            for (to, &count) in &position.targets {
+                if let Some(name) = names.get(to) {
+                    add(targets.entry(name.to_string()).or_default(), count);
+                    add(&mut calls, count);
                 }
             }
-            let (count, total) = if self.policy.counts == Counts::Flow && !self.counts.branch_stacks
-            {
-                (
-                    position.weight.max,
-                    if std::env::var("TB").is_ok() {
-                        position.weight.sum
-                    } else {
-                        position.weight.max
-                    },
-                )
-            } else if self.counts.branch_stacks {
-                // As llvm-profgen: what was called there was executed there. It looks at the
-                // outermost function only.
-                let calls = match self.policy.flavour {
-                    Flavour::Llvm if at == 0 => targets
-                        .values()
-                        .fold(0, |sum, calls| calls.saturating_add(sum)),
-                    _ => 0,
-                };
-                (position.weight.max.max(calls), position.weight.sum)
-            } else {
-                let count = position.weight.count(self.policy.counts);
-                (count, count)
+            let mut count = self.count_of(position);
+            if self.policy.flavour == Flavour::Llvm && at == 0 {
+                // What was called there was executed there. llvm-profgen looks at the outermost
+                // function only.
+                count = count.max(calls);
+            }
+            // Compilers hold totals against counts; both reference tools sum up bytes or
+            // instructions, which makes inlining more generous than a sum of positions.
+            let total = match self.policy.counts {
+                Counts::Max | Counts::Sum if !self.executed.branch_stacks => count,
+                _ => position.weight.sum,
             };
-            samples.total = samples.total.saturating_add(total);
+            add(&mut samples.total, total);
             samples
                 .body
                 .insert(*location, BodySample { count, targets });
         }
         for ((location, name), index) in &copy.copies {
-            let inlined = self.assemble(copies, *index, entries);
-            samples.total = samples.total.saturating_add(inlined.total);
+            let inlined = self.assemble(copies, *index, names);
+            add(&mut samples.total, inlined.total);
             let there = samples.call_sites.entry(*location).or_default();
             there.insert(name.to_string(), inlined);
         }
         samples
     }
 }
+
+#[cfg(test)]
+mod tests;

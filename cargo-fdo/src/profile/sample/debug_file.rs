@@ -57,3 +57,67 @@ pub fn belongs(image: &Image<'_>, debug: &[u8]) -> bool {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(program: &str, link: &str, directories: &[&str]) -> Vec<String> {
+        let data = include_bytes!("../../../tests-data/sampled-clang.elf");
+        let mut image = Image::read(data).unwrap();
+        image.debug_link = Some((link.to_owned(), 0));
+        let directories: Vec<PathBuf> = directories.iter().map(PathBuf::from).collect();
+        let found = candidates(Path::new(program), &image, &directories);
+        found
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn places() {
+        assert_eq!(
+            paths("/opt/bin/server", "server.debug", &["/debug"]),
+            [
+                "/debug/.build-id/01/23456789abcdef.debug",
+                "/usr/lib/debug/.build-id/01/23456789abcdef.debug",
+                "/debug/server.debug",
+                "/opt/bin/server.debug",
+                "/opt/bin/.debug/server.debug",
+                "/usr/lib/debug/opt/bin/server.debug",
+            ]
+        );
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_not_followed() {
+        for link in ["../secret", "/etc/passwd", "a/b", ".."] {
+            let places = paths("/opt/bin/server", link, &[]);
+            assert_eq!(
+                places,
+                ["/usr/lib/debug/.build-id/01/23456789abcdef.debug"],
+                "{link}"
+            );
+        }
+        // Nor one that leads back to the program.
+        let places = paths("/opt/bin/server", "server", &[]);
+        assert!(!places.contains(&"/opt/bin/server".to_owned()));
+    }
+
+    #[test]
+    fn a_file_belongs_by_build_id_or_checksum() {
+        let data: &[u8] = include_bytes!("../../../tests-data/sampled-clang.elf");
+        let other: &[u8] = include_bytes!("../../../tests-data/sampled-gcc.elf");
+        let mut image = Image::read(data).unwrap();
+        assert!(belongs(&image, data));
+        // All fixtures have one build id.
+        assert!(belongs(&image, other));
+        image.build_id = Some(vec![1, 2]);
+        assert!(!belongs(&image, data));
+        let mut crc = flate2::Crc::new();
+        crc.update(data);
+        image.build_id = None;
+        image.debug_link = Some(("x".to_owned(), crc.sum()));
+        assert!(belongs(&image, data) && !belongs(&image, other));
+    }
+}

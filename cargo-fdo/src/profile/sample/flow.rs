@@ -22,35 +22,25 @@ use super::instructions::{self, Flow, Instruction};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Counts are executions in units of so many samples an instruction, to be whole numbers.
+/// Counts are executions in units of an instruction's samples, times this, so that what ran
+/// somewhat less often than it takes for one sample is not yet zero.
 const SCALE: f64 = 64.0;
 
 /// How many instructions' samples weigh as much as what the flow says.
+///
+/// By the share of the counts that is in the right place, of SQLite against exact counts: 0.64 with
+/// 1, 0.67 with 4, 0.70 with 16, 0.71 with 64, 0.70 with 256; 0.48 for the sum of a position's
+/// samples, 0.47 for the largest of an address.
 const TRUST: f64 = 64.0;
 
-/// Rounds of fitting. Blocks without samples lose at least a fifth of what flows into them in each
-/// (one of an instruction); ten to twenty rounds settle the rest.
+/// Rounds of fitting; four times as many make no difference.
 const ROUNDS: usize = 32;
 
 /// Bytes of an average instruction, where instructions are not known.
 const AVERAGE: u64 = 4;
 
-/// The basic blocks of a function.
-#[derive(Debug, Default)]
-struct Graph {
-    blocks: Vec<Block>,
-    /// From block, to block; [`Graph::OPEN`] for an end that isn't known.
-    edges: Vec<(usize, usize)>,
-}
-
-#[derive(Debug)]
-struct Block {
-    code: Range<u64>,
-    instructions: u64,
-}
-
 /// What is estimated of a function.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Estimate {
     /// Code and how often it ran, in order of address, not overlapping.
     pub(super) blocks: Vec<(Range<u64>, u64)>,
@@ -58,48 +48,86 @@ pub(super) struct Estimate {
     pub(super) entered: u64,
 }
 
-/// Estimates how often the blocks of a function ran; `samples` counts samples in a range.
-pub(super) fn estimate(
-    image: &Image<'_>,
-    code: &Code,
-    samples: impl Fn(&Range<u64>) -> u64,
-) -> Estimate {
-    let graph = Graph::of(image, code);
-    let weights: Vec<f64> = graph
-        .blocks
-        .iter()
-        .map(|block| samples(&block.code) as f64)
-        .collect();
-    let (counts, flows) = graph.fit(&weights);
-    let scaled = |count: f64| (count * SCALE).round() as u64;
-    let entry = graph
-        .blocks
-        .iter()
-        .position(|block| block.code.start == code.entry);
-    let entered = graph
-        .edges
-        .iter()
-        .zip(&flows)
-        .filter(|((from, to), _)| *from == Graph::OPEN && Some(*to) == entry)
-        .map(|(_, flow)| *flow)
-        .sum();
-    let mut blocks: Vec<_> = graph
-        .blocks
-        .into_iter()
-        .zip(counts)
-        .map(|(block, count)| (block.code, scaled(count)))
-        .collect();
-    blocks.sort_by_key(|(code, _)| code.start);
-    Estimate {
-        blocks,
-        entered: scaled(entered),
+impl Estimate {
+    /// Estimates how often the blocks of a function ran; `samples` counts samples in a range of
+    /// code.
+    pub(super) fn new(
+        image: &Image<'_>,
+        code: &Code,
+        samples: impl Fn(&Range<u64>) -> u64,
+    ) -> Estimate {
+        let mut graph = Graph::decode(image, code);
+        for block in &mut graph.blocks {
+            block.samples = samples(&block.code) as f64;
+        }
+        graph.start();
+        graph.fit();
+        Estimate {
+            entered: scaled(graph.entered(code.entry)),
+            blocks: graph.counts(),
+        }
+    }
+}
+
+fn scaled(count: f64) -> u64 {
+    (count * SCALE).round() as u64
+}
+
+/// The basic blocks of a function and how often they ran.
+#[derive(Debug, Default)]
+struct Graph {
+    blocks: Vec<Block>,
+    /// From block, to block; [`Graph::OPEN`] for an end that isn't known.
+    edges: Vec<(usize, usize)>,
+    /// Flow of each edge.
+    flows: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Block {
+    code: Range<u64>,
+    instructions: u64,
+    samples: f64,
+    /// Executions, in samples an instruction.
+    count: f64,
+}
+
+impl Block {
+    fn new(code: Range<u64>, instructions: u64) -> Block {
+        Block {
+            code,
+            instructions: instructions.max(1),
+            samples: 0.0,
+            count: 0.0,
+        }
     }
 }
 
 impl Graph {
     const OPEN: usize = usize::MAX;
 
-    fn of(image: &Image<'_>, code: &Code) -> Graph {
+    /// How often each block ran.
+    fn counts(&self) -> Vec<(Range<u64>, u64)> {
+        let blocks = self.blocks.iter();
+        let mut counts: Vec<_> = blocks
+            .map(|block| (block.code.clone(), scaled(block.count)))
+            .collect();
+        counts.sort_by_key(|(code, _)| code.start);
+        counts
+    }
+
+    /// The flow into the function through its entry.
+    fn entered(&self, entry: u64) -> f64 {
+        let from_outside = |&(from, to): &(usize, usize)| {
+            let block = self.blocks.get(to);
+            from == Graph::OPEN && block.is_some_and(|block| block.code.start == entry)
+        };
+        let edges = self.edges.iter().zip(&self.flows);
+        let entering = edges.filter(|(edge, _)| from_outside(edge));
+        entering.map(|(_, flow)| *flow).sum()
+    }
+
+    fn decode(image: &Image<'_>, code: &Code) -> Graph {
         let mut graph = Graph::default();
         // The last instruction of each block.
         let mut ends: Vec<Option<Instruction>> = Vec::new();
@@ -111,7 +139,7 @@ impl Graph {
                 return Graph::without_flow(code);
             };
             for instruction in &instructions {
-                let next = instruction.address + instruction.length;
+                let next = instruction.address.wrapping_add(instruction.length);
                 match instruction.flow {
                     Flow::Branch(to) | Flow::Jump(Some(to)) => leaders.extend([to, next]),
                     Flow::Jump(None) | Flow::End => _ = leaders.insert(next),
@@ -124,23 +152,20 @@ impl Graph {
             let mut begin = range.start;
             let mut count = 0;
             for (index, instruction) in instructions.iter().enumerate() {
-                let next = instruction.address + instruction.length;
+                let next = instruction.address.wrapping_add(instruction.length);
                 count += 1;
                 if leaders.contains(&next) || index + 1 == instructions.len() {
-                    graph.blocks.push(Block {
-                        code: begin..next,
-                        instructions: count,
-                    });
+                    graph.blocks.push(Block::new(begin..next, count));
                     ends.push(Some(*instruction));
                     (begin, count) = (next, 0);
                 }
             }
             // Data, or what isn't an instruction.
             if begin < range.end {
-                graph.blocks.push(Block {
-                    code: begin..range.end,
-                    instructions: (range.end - begin).div_ceil(AVERAGE),
-                });
+                graph.blocks.push(Block::new(
+                    begin..range.end,
+                    (range.end - begin).div_ceil(AVERAGE),
+                ));
                 ends.push(None);
             }
         }
@@ -150,13 +175,13 @@ impl Graph {
 
     fn without_flow(code: &Code) -> Graph {
         let stretches = code.stretches.iter();
-        let blocks = stretches.map(|stretch| Block {
-            code: stretch.code.clone(),
-            instructions: (stretch.code.end - stretch.code.start).div_ceil(AVERAGE),
+        let blocks = stretches.map(|stretch| {
+            let bytes = stretch.code.end - stretch.code.start;
+            Block::new(stretch.code.clone(), bytes.div_ceil(AVERAGE))
         });
         Graph {
             blocks: blocks.collect(),
-            edges: Vec::new(),
+            ..Graph::default()
         }
     }
 
@@ -191,14 +216,27 @@ impl Graph {
         }
     }
 
-    /// Executions of each block, in samples an instruction, and flow of each edge.
-    fn fit(&self, samples: &[f64]) -> (Vec<f64>, Vec<f64>) {
-        let size = |block: usize| self.blocks[block].instructions.max(1) as f64;
-        let mut counts: Vec<f64> = (0..self.blocks.len())
-            .map(|block| samples[block] / size(block))
-            .collect();
-        let mut into = vec![Vec::new(); counts.len()];
-        let mut out = vec![Vec::new(); counts.len()];
+    /// Counts by samples alone, and flows by the counts at their ends.
+    fn start(&mut self) {
+        for block in &mut self.blocks {
+            block.count = block.samples / block.instructions as f64;
+        }
+        let (into, out) = self.edges_of_blocks();
+        let share = |block: usize, edges: &[Vec<usize>]| {
+            let edges = edges.get(block)?.len().max(1);
+            Some(self.blocks[block].count / edges as f64)
+        };
+        let flow = |&(from, to): &(usize, usize)| match (share(from, &out), share(to, &into)) {
+            (Some(from), Some(to)) => (from + to) / 2.0,
+            (one, other) => one.or(other).unwrap_or(0.0),
+        };
+        self.flows = self.edges.iter().map(flow).collect();
+    }
+
+    /// The edges into each block, and those out of it.
+    fn edges_of_blocks(&self) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+        let mut into = vec![Vec::new(); self.blocks.len()];
+        let mut out = into.clone();
         for (edge, &(from, to)) in self.edges.iter().enumerate() {
             if let Some(out) = out.get_mut(from) {
                 out.push(edge);
@@ -207,50 +245,128 @@ impl Graph {
                 into.push(edge);
             }
         }
-        let share = |block: usize, edges: &[Vec<usize>]| {
-            let edges = edges.get(block)?.len().max(1);
-            Some(counts[block] / edges as f64)
-        };
-        let mut flows: Vec<f64> = self
-            .edges
-            .iter()
-            .map(|&(from, to)| match (share(from, &out), share(to, &into)) {
-                (Some(from), Some(to)) => (from + to) / 2.0,
-                (one, other) => one.or(other).unwrap_or(0.0),
-            })
-            .collect();
+        (into, out)
+    }
+
+    /// Fits counts and flows to each other.
+    fn fit(&mut self) {
+        let (into, out) = self.edges_of_blocks();
+        let blocks = self.blocks.len();
         for round in 0..ROUNDS {
-            for index in 0..counts.len() {
+            for index in 0..blocks {
                 // Forth and back, so that flow spreads both ways equally fast.
-                let block = if round % 2 == 0 {
+                let index = if round % 2 == 0 {
                     index
                 } else {
-                    counts.len() - 1 - index
+                    blocks - 1 - index
                 };
-                let sum = |edges: &[usize], flows: &[f64]| -> f64 {
-                    edges.iter().map(|&edge| flows[edge]).sum()
-                };
-                let (mut said, mut trust) = (0.0, 0.0);
-                for edges in [&into[block], &out[block]] {
-                    if !edges.is_empty() {
-                        said += sum(edges, &flows) * TRUST / 2.0;
-                        trust += TRUST / 2.0;
-                    }
-                }
-                let count = (samples[block] + said) / (size(block) + trust);
-                counts[block] = count;
-                for edges in [&into[block], &out[block]] {
-                    let flow = sum(edges, &flows);
-                    for &edge in edges {
-                        flows[edge] = if flow > 0.0 {
-                            flows[edge] * count / flow
-                        } else {
-                            count / edges.len() as f64
-                        };
-                    }
-                }
+                self.fit_block(index, [&into[index], &out[index]]);
             }
         }
-        (counts, flows)
+    }
+
+    fn fit_block(&mut self, index: usize, sides: [&Vec<usize>; 2]) {
+        let block = &mut self.blocks[index];
+        let flow =
+            |flows: &[f64], edges: &[usize]| -> f64 { edges.iter().map(|&edge| flows[edge]).sum() };
+        let (mut said, mut weight) = (block.samples, block.instructions as f64);
+        for edges in sides.into_iter().filter(|edges| !edges.is_empty()) {
+            said += flow(&self.flows, edges) * TRUST / 2.0;
+            weight += TRUST / 2.0;
+        }
+        block.count = said / weight;
+        for edges in sides {
+            let flow = flow(&self.flows, edges);
+            for &edge in edges {
+                self.flows[edge] = if flow > 0.0 {
+                    self.flows[edge] * block.count / flow
+                } else {
+                    block.count / edges.len() as f64
+                };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of so many instructions and samples.
+    fn fitted(blocks: &[(u64, f64)], edges: &[(usize, usize)]) -> Vec<f64> {
+        let mut graph = Graph {
+            edges: edges.to_vec(),
+            ..Graph::default()
+        };
+        for &(instructions, samples) in blocks {
+            let mut block = Block::new(0..1, instructions);
+            block.samples = samples;
+            graph.blocks.push(block);
+        }
+        graph.start();
+        graph.fit();
+        graph.blocks.iter().map(|block| block.count).collect()
+    }
+
+    #[track_caller]
+    fn about(counts: &[f64], expected: &[f64]) {
+        let close =
+            |(count, expected): (&f64, &f64)| (count - expected).abs() < 0.15 * expected + 0.1;
+        assert!(
+            counts.iter().zip(expected).all(close),
+            "{counts:?}, not {expected:?}"
+        );
+    }
+
+    const OPEN: usize = Graph::OPEN;
+
+    #[test]
+    fn without_edges_there_are_only_samples() {
+        assert_eq!(
+            fitted(&[(10, 50.0), (4, 0.0), (0, 3.0)], &[]),
+            [5.0, 0.0, 3.0]
+        );
+        assert!(fitted(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn blocks_in_a_row_run_equally_often() {
+        // A load that took all the time, in a row of 21 instructions.
+        let row = [(OPEN, 0), (0, 1), (1, 2), (2, OPEN)];
+        let counts = fitted(&[(10, 0.0), (1, 42.0), (10, 0.0)], &row);
+        assert!(
+            counts.iter().all(|count| (1.5..3.5).contains(count)),
+            "{counts:?}"
+        );
+    }
+
+    #[test]
+    fn what_branches_apart_adds_up() {
+        let diamond = [(OPEN, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, OPEN)];
+        // The short arm has no sample, though it runs a quarter of the time.
+        let counts = fitted(&[(20, 400.0), (20, 300.0), (1, 0.0), (20, 400.0)], &diamond);
+        assert!(
+            (counts[1] + counts[2] - counts[0]).abs() < 1.0,
+            "{counts:?}"
+        );
+        assert!(counts[2] > 1.0, "{counts:?}");
+        about(&[counts[0], counts[1], counts[3]], &[20.0, 15.0, 20.0]);
+    }
+
+    #[test]
+    fn a_long_arm_without_samples_is_cold() {
+        let diamond = [(OPEN, 0), (0, 1), (0, 2), (1, 3), (2, 3), (3, OPEN)];
+        let blocks = [(20, 400.0), (20, 400.0), (200, 0.0), (20, 400.0)];
+        let counts = fitted(&blocks, &diamond);
+        assert!(counts[2] < 0.5, "{counts:?}");
+        about(&[counts[0], counts[1], counts[3]], &[20.0, 20.0, 20.0]);
+    }
+
+    #[test]
+    fn a_loop_runs_more_often_than_it_is_entered() {
+        let edges = [(OPEN, 0), (0, 1), (1, 1), (1, 2), (2, OPEN)];
+        let counts = fitted(&[(10, 10.0), (10, 1000.0), (10, 10.0)], &edges);
+        about(&counts[1..2], &[100.0]);
+        assert!(counts[0] < 10.0 && counts[2] < 10.0, "{counts:?}");
     }
 }

@@ -7,6 +7,7 @@
 //!
 //! Nothing is read ahead: a mapped file costs the memory of the pages that are looked at.
 
+use super::mapped::Mapped;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{
     CompressionFormat, FileKind, Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind,
@@ -31,6 +32,8 @@ pub struct Image<'d> {
     symbols: Vec<Symbol<'d>>,
     /// Where its debug information is, itself or a file apart.
     debug: &'d [u8],
+    /// The files that all this is in, if they are mapped.
+    mappings: Vec<&'d Mapped>,
 }
 
 /// Which machine's code it is.
@@ -133,6 +136,34 @@ impl<'d> Image<'d> {
         }
     }
 
+    /// [`Image::read`] of a mapped file, whose memory is given back while it is converted: a
+    /// program of hundreds of megabytes costs a few dozen.
+    ///
+    /// # Errors
+    ///
+    /// As [`Image::read`].
+    pub fn mapped(file: &'d Mapped) -> Result<Image<'d>, ImageError> {
+        let mut image = Image::read(file.bytes())?;
+        image.mappings.push(file);
+        Ok(image)
+    }
+
+    /// [`Image::with_debug`] of a mapped file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Image::read`].
+    pub fn with_mapped_debug(self, debug: &'d Mapped) -> Result<Image<'d>, ImageError> {
+        let mut image = self.with_debug(debug.bytes())?;
+        image.mappings.push(debug);
+        Ok(image)
+    }
+
+    /// The files that its bytes are in, if they are mapped.
+    pub(super) fn mappings(&self) -> &[&'d Mapped] {
+        &self.mappings
+    }
+
     /// Takes debug information, and symbols where this file is stripped of them, from a file apart
     /// (`objcopy --only-keep-debug`, `debuginfo` packages).
     ///
@@ -170,6 +201,16 @@ impl<'d> Image<'d> {
                 .get(usize::try_from(at).ok()?..usize::try_from(end).ok()?)
         };
         bytes().unwrap_or_default()
+    }
+
+    /// Whether a function's symbol covers an address.
+    #[cfg(test)]
+    pub(super) fn covers(&self, function: &str, address: u64) -> bool {
+        let mut symbols = self
+            .symbols
+            .iter()
+            .filter(|s| s.name == function.as_bytes());
+        symbols.any(|s| address >= s.address && address - s.address < s.size)
     }
 
     /// The function symbol that begins at an address.
@@ -253,6 +294,7 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
         segments: segments.into_iter().map(|(_, segment)| segment).collect(),
         symbols: symbols(&file),
         debug: data,
+        mappings: Vec::new(),
     })
 }
 

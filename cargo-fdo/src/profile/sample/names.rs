@@ -12,8 +12,8 @@
 //! LLVM: `FunctionSamples::getCanonicalFnName` in `llvm/include/llvm/ProfileData/SampleProf.h`.
 //! GCC: `get_original_name` in `gcc/auto-profile.cc`; see [`gcov::gcc_name`].
 
-use super::convert::Flavour;
 use super::gcov;
+use super::policy::Flavour;
 
 /// Suffixes of clones and parts, with what may follow them.
 const SUFFIXES: [(&str, Tail); 9] = [

@@ -2,8 +2,8 @@
 
 use super::rows::Row;
 use super::units::Units;
-use super::{Call, Code, Function, Reader, Scope, Stretch, Touched, Unit, ranges};
-use gimli::{Attribute, AttributeValue, Error, UnitOffset};
+use super::{Call, Code, Error, Function, Reader, Scope, Stretch, Touched, Unit, ranges};
+use gimli::{Attribute, AttributeValue, UnitOffset};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
@@ -15,6 +15,10 @@ const MAX_HOPS: usize = 16;
 /// Inlined copies in one another. LLVM and GCC stop inlining long before; each level costs stack
 /// in whoever walks the profile.
 const MAX_DEPTH: usize = 128;
+
+/// Ranges of the sampled functions of one unit: Chromium optimised as a whole has fewer, but
+/// entries of a damaged file may share one long list.
+pub(super) const MAX_RANGES: usize = 2_000_000;
 
 /// A function before its line table was read.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ pub(super) fn read<'a>(
         touched,
         known: HashMap::new(),
         bodies: Vec::new(),
+        ranges_left: MAX_RANGES,
     };
     let mut entries = unit.entries_raw(None)?;
     let mut attributes = Vec::new();
@@ -85,11 +90,12 @@ struct Tree<'t, 'a> {
     /// Functions by where their entry is in `.debug_info`.
     known: HashMap<usize, Rc<Function>>,
     bodies: Vec<Body>,
+    ranges_left: usize,
 }
 
 impl<'a> Tree<'_, 'a> {
     fn subprogram(&mut self, attributes: &[Attribute<Reader<'a>>]) -> Result<Option<Place>, Error> {
-        let mut ranges = ranges::of(self.units.dwarf, self.unit, attributes)?;
+        let ranges = self.ranges(attributes)?;
         if !ranges.iter().any(|range| self.touched.overlaps(range)) {
             return Ok(None);
         }
@@ -106,7 +112,7 @@ impl<'a> Tree<'_, 'a> {
                 .unwrap_or(entry),
             None => entry,
         };
-        ranges.sort_unstable_by_key(|range| range.start);
+        let ranges = Touched::new(ranges).into_ranges();
         let function = self.function(attributes)?;
         self.bodies.push(Body {
             entry,
@@ -124,9 +130,18 @@ impl<'a> Tree<'_, 'a> {
         }))
     }
 
+    fn ranges(&mut self, attributes: &[Attribute<Reader<'a>>]) -> Result<Vec<Range<u64>>, Error> {
+        let ranges = ranges::of(self.units.dwarf, self.unit, attributes)?;
+        match self.ranges_left.checked_sub(ranges.len()) {
+            Some(left) => self.ranges_left = left,
+            None => return Err(Error::TooManyRanges),
+        }
+        Ok(ranges)
+    }
+
     /// An inlined copy inside of `outer`.
     fn copy(&mut self, outer: Place, attributes: &[Attribute<Reader<'a>>]) -> Result<Place, Error> {
-        let ranges = ranges::of(self.units.dwarf, self.unit, attributes)?;
+        let ranges = self.ranges(attributes)?;
         if ranges.is_empty() || outer.depth >= MAX_DEPTH {
             return Ok(outer);
         }

@@ -17,7 +17,8 @@ mod units;
 
 pub(super) use sections::Sections;
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -106,6 +107,29 @@ impl Producer {
     }
 }
 
+/// Why a unit can't be read.
+#[derive(Debug)]
+enum Error {
+    Format(gimli::Error),
+    /// More ranges than [`functions::MAX_RANGES`].
+    TooManyRanges,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Format(error) => error.fmt(f),
+            Error::TooManyRanges => f.write_str("more address ranges than any program has"),
+        }
+    }
+}
+
+impl From<gimli::Error> for Error {
+    fn from(error: gimli::Error) -> Error {
+        Error::Format(error)
+    }
+}
+
 /// Addresses that matter, as ranges.
 #[derive(Debug, Default)]
 pub(super) struct Touched {
@@ -127,6 +151,10 @@ impl Touched {
         Touched { ranges: merged }
     }
 
+    fn into_ranges(self) -> Vec<Range<u64>> {
+        self.ranges
+    }
+
     pub(super) fn overlaps(&self, range: &Range<u64>) -> bool {
         let at = self
             .ranges
@@ -136,6 +164,32 @@ impl Touched {
                 .ranges
                 .get(at)
                 .is_some_and(|known| known.start < range.end)
+    }
+}
+
+/// Code that belongs to a function already.
+///
+/// Identical functions that a linker folded have one address and several entries in DWARF; the
+/// first one counts.
+#[derive(Debug, Default)]
+struct Claimed {
+    /// End by start.
+    ranges: BTreeMap<u64, u64>,
+}
+
+impl Claimed {
+    /// Claims code; false if some of it is claimed already.
+    fn claim(&mut self, code: &[Range<u64>]) -> bool {
+        let is_free = |range: &Range<u64>| {
+            let before = self.ranges.range(..range.end).next_back();
+            before.is_none_or(|(_, end)| *end <= range.start)
+        };
+        let free = code.iter().all(is_free);
+        if free {
+            let ranges = code.iter().map(|range| (range.start, range.end));
+            self.ranges.extend(ranges);
+        }
+        free
     }
 }
 
@@ -159,17 +213,19 @@ pub(super) fn functions(
 ) -> Findings {
     let dwarf = sections.dwarf();
     let mut findings = Findings::default();
-    let mut units = units::Units::read(&dwarf, &mut findings);
-    // Identical functions that a linker folded have one address and several entries in DWARF.
-    let mut seen = HashSet::new();
-    for index in units.covering(touched) {
-        let result = units.load(index).and_then(|unit| {
+    let mut units = units::Units::read(&dwarf, &mut findings, &|| sections.release());
+    let mut claimed = Claimed::default();
+    for (nth, index) in units.covering(touched).into_iter().enumerate() {
+        if nth.is_multiple_of(8) {
+            sections.release();
+        }
+        let result = units.load(index).map_err(Error::from).and_then(|unit| {
             let producer = units::producer(&dwarf, &unit)?;
             let bodies = functions::read(&mut units, &unit, touched)?;
             let wanted = Touched::new(bodies.iter().flat_map(|b| b.ranges.clone()).collect());
             let rows = rows::read(&unit, &wanted)?;
             for body in bodies {
-                if seen.insert(body.entry) {
+                if claimed.claim(&body.ranges) {
                     visit(body.with_rows(&rows), producer);
                 }
             }
@@ -183,6 +239,7 @@ pub(super) fn functions(
                 .get_or_insert_with(|| format!("unit at .debug_info+{at:#x}: {error}"));
         }
     }
+    sections.release();
     findings
 }
 
@@ -204,6 +261,16 @@ mod tests {
         ] {
             assert_eq!(Producer::of(text.as_bytes()), producer, "{text}");
         }
+    }
+
+    #[test]
+    fn code_is_claimed_once() {
+        let mut claimed = Claimed::default();
+        assert!(claimed.claim(&[10..20, 30..40]));
+        for overlapping in [10..20, 0..11, 19..31, 0..100, 35..36] {
+            assert!(!claimed.claim(&[0..1, overlapping]));
+        }
+        assert!(claimed.claim(&[0..10, 20..30, 40..50]));
     }
 
     #[test]

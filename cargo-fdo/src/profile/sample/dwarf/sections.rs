@@ -2,6 +2,7 @@
 
 use super::Dwarf;
 use crate::profile::sample::image::{Image, ImageError};
+use crate::profile::sample::mapped::Mapped;
 use gimli::{EndianSlice, RunTimeEndian, Section};
 use std::borrow::Cow;
 
@@ -9,6 +10,7 @@ use std::borrow::Cow;
 pub(in super::super) struct Sections<'d> {
     sections: gimli::DwarfSections<Cow<'d, [u8]>>,
     endian: RunTimeEndian,
+    mappings: Vec<&'d Mapped>,
 }
 
 impl<'d> Sections<'d> {
@@ -30,12 +32,20 @@ impl<'d> Sections<'d> {
             } else {
                 RunTimeEndian::Big
             },
+            mappings: image.mappings().to_vec(),
         })
     }
 
     /// Whether there is any debug information.
     pub(in super::super) fn is_empty(&self) -> bool {
         Section::reader(&self.dwarf().debug_info).is_empty()
+    }
+
+    /// Gives back the memory of what was read so far.
+    pub(super) fn release(&self) {
+        for mapping in &self.mappings {
+            mapping.release();
+        }
     }
 
     pub(super) fn dwarf(&self) -> Dwarf<'_> {

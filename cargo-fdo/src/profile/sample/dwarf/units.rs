@@ -27,14 +27,22 @@ struct Entry {
 }
 
 impl<'a> Units<'a> {
-    /// Reads each unit's header and first entry.
-    pub(super) fn read(dwarf: &'a Dwarf<'a>, findings: &mut Findings) -> Units<'a> {
+    /// Reads each unit's header and first entry; calls `release` now and then, as this looks at
+    /// all parts of a program.
+    pub(super) fn read(
+        dwarf: &'a Dwarf<'a>,
+        findings: &mut Findings,
+        release: &dyn Fn(),
+    ) -> Units<'a> {
         let mut index = Vec::new();
         let mut headers = dwarf.units();
         loop {
             match headers.next() {
                 Ok(Some(header)) => {
                     findings.units += 1;
+                    if findings.units.is_multiple_of(256) {
+                        release();
+                    }
                     let Some(offset) = header.debug_info_offset() else {
                         continue;
                     };
