@@ -69,16 +69,6 @@ pub(super) struct Recorded {
 /// perf, where it is needed to try a converter out.
 pub(super) type Recorder<'a> = &'a dyn Fn() -> Result<(Perf, Sampling)>;
 
-/// Facts for the manifest.
-#[derive(Debug, Default)]
-struct Facts {
-    event: String,
-    branch_stacks: bool,
-    samples: u64,
-    lost: u64,
-    mapped: f64,
-}
-
 /// Reads, converts, merges, publishes.
 pub(super) fn publish(
     session: &Session,
@@ -151,13 +141,7 @@ pub(super) fn publish(
         total: quality.total,
         hottest: quality.hottest.clone(),
         slices: hashes,
-        sampling: Some(campaign::Sampling {
-            event: facts.event,
-            branch_stacks: facts.branch_stacks,
-            samples: facts.samples,
-            lost: facts.lost,
-            mapped: facts.mapped,
-        }),
+        sampling: Some(facts),
     };
     let whole = match profiles.llvm.functions.is_empty() {
         true => String::new(),
@@ -185,9 +169,9 @@ fn convert(
     files: &[(PathBuf, u64)],
     recorded: &Recorded,
     recorder: Recorder<'_>,
-) -> Result<(Profiles, Facts)> {
+) -> Result<(Profiles, campaign::Sampling)> {
     let mut profiles = Profiles::default();
-    let mut facts = Facts::default();
+    let mut facts = campaign::Sampling::default();
     if files.is_empty() {
         return Ok((profiles, facts));
     }
@@ -224,6 +208,9 @@ fn convert(
             report::converted(&session.ui, &outcome);
             mapped += outcome.mapped * outcome.samples as f64;
             all += outcome.samples as f64;
+            if let Some(density) = outcome.density {
+                facts.longer = facts.longer.max(density.factor());
+            }
             // Of what another converter makes, ours only says how good it is.
             profiles.add(&without(found, external.as_ref()), 1);
         }

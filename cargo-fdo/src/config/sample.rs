@@ -17,6 +17,9 @@ pub struct Sample {
     pub limits: Limits,
     /// How long one run is recorded; it is stopped then, and that is no failure.
     pub duration: Option<Duration>,
+    /// How often each run of a workload is repeated, beside the workload's own `repeat`: clock samples
+    /// take time to become many.
+    pub repeat: u32,
     /// The least share of the samples that an executable or shared object must have to be
     /// converted, 0 to 1.
     pub min_share: f64,
@@ -39,6 +42,7 @@ impl Default for Sample {
                 compress: false,
             },
             duration: None,
+            repeat: 1,
             min_share: 0.02,
             min_mapped: 0.5,
             converter: Converter::default(),
@@ -62,6 +66,9 @@ pub(super) fn sample(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Sam
         sample.limits.compress = compress;
     }
     sample.duration = section.read("duration", problems, value::duration);
+    if let Some(repeat) = section.read("repeat", problems, value::count) {
+        sample.repeat = repeat;
+    }
     if let Some(share) = section.read("min-share", problems, value::share) {
         sample.min_share = share;
     }

@@ -4,7 +4,7 @@ mod sampling;
 mod tables;
 mod usage;
 
-pub use sampling::{converted, lost_share, recording};
+pub use sampling::{LONGER, converted, lost_share, recording};
 pub use usage::UseReport;
 
 use crate::profile::names;

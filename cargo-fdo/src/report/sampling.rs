@@ -13,7 +13,7 @@ const LISTED: usize = 8;
 const MUCH_LOST: f64 = 0.02;
 
 /// How many times as long a recording should be for it to be said aloud.
-const LONGER: f64 = 1.5;
+pub const LONGER: f64 = 1.5;
 
 /// Samples, loss, and the files that they are in; `rows` say what becomes of them, if anything
 /// was decided.
@@ -109,8 +109,9 @@ pub fn converted(ui: &Ui, outcome: &Outcome) {
         && density.factor() > LONGER
     {
         ui.warn(format_args!(
-            "{} samples a kilobyte of {}'s hot code are few: {:.0} times as long a recording, or a \
-             higher `frequency`, would give a better profile",
+            "{} samples a kilobyte of {}'s hot code are few: {:.0} times as long a recording \
+             (`repeat` in the table [sample] of fdo.toml), or a higher `frequency`, would give a \
+             better profile",
             count(density.0),
             name.display(),
             density.factor().ceil()

@@ -170,7 +170,7 @@ impl fmt::Display for Method {
 }
 
 /// What a sampled campaign's recordings were like.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sampling {
     /// perf's name of the event, such as `cycles:u`.
     pub event: String,
@@ -182,6 +182,10 @@ pub struct Sampling {
     pub lost: u64,
     /// Share of the samples of this program's images that became part of the profile, 0 to 1.
     pub mapped: f64,
+    /// How many times as long a recording would have enough samples of all hot code; 1 if this one
+    /// has.
+    #[serde(default)]
+    pub longer: f64,
 }
 
 /// One workload of a campaign.

@@ -2,7 +2,7 @@
 
 use crate::command::Session;
 use crate::profile::consumed::Language as Lang;
-use crate::report::UseReport;
+use crate::report::{self, UseReport};
 use crate::store::Campaign;
 use crate::store::campaign::{self, Method};
 use crate::toolbox::{Toolbox, Verdict};
@@ -24,6 +24,15 @@ pub(super) fn of(
     }
     if let Some(words) = c_is_lost(session, report, campaign, toolbox) {
         return words;
+    }
+    if let Some(sampling) = &campaign.manifest.sampling
+        && sampling.longer > report::LONGER
+    {
+        return format!(
+            "the profile has few samples: {:.0} times as long a recording would have enough \
+             (`repeat` in the table [sample] of fdo.toml), or another `frequency`",
+            sampling.longer.ceil()
+        );
     }
     if report.is_empty() {
         return "this build contains none of the code that the profile is of".into();

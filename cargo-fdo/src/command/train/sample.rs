@@ -84,7 +84,11 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
     };
     let mut material = Material::default();
     for job in jobs {
-        let done = record::run(&recorder, job, &cargo_call, place, &raw, &session.ui)?;
+        let job = Job {
+            repeat: job.repeat.saturating_mul(session.config.sample.repeat),
+            ..job.clone()
+        };
+        let done = record::run(&recorder, &job, &cargo_call, place, &raw, &session.ui)?;
         material.workloads.push(WorkloadEntry {
             name: done.workload,
             weight: done.weight,

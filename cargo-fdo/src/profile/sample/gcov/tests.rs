@@ -1,6 +1,8 @@
 use super::super::generate::{self, Random};
 use super::super::llvm_text;
+use super::super::{FunctionSamples, Location};
 use super::*;
+use std::collections::BTreeSet;
 
 const VERSIONS: [Version; 3] = [Version::V1, Version::V2, Version::V3];
 
