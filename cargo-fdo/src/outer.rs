@@ -21,6 +21,7 @@ const SHARED: &[&str] = &[
     "CC",
     "CXX",
     "CCACHE_EXTRAFILES",
+    "SCCACHE_C_CUSTOM_CACHE_BUSTER",
 ];
 
 /// The former values of these variables, for [`ENV_OUTER`].

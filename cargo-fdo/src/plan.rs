@@ -4,9 +4,9 @@
 use crate::config::{Config, PackagePolicy};
 use crate::settings::Cargo;
 use crate::shim;
-use crate::store::Layout;
 use crate::store::campaign::{Method, Partition};
 use crate::store::keys::{KeyedPackage, Orders};
+use crate::store::{Layout, keys};
 use crate::tool::{Invocation, signals};
 use crate::toolbox::{RustSamples, Toolbox, Verdict};
 use crate::workspace::Workspace;
@@ -82,12 +82,13 @@ impl PhasePlan {
     /// The plan of a phase; `slices` in the optimize phase only.
     pub fn new(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> PhasePlan {
         let layout = inputs.layout;
+        let orders = orders(phase, inputs, slices);
         PhasePlan {
             phase,
             state: layout.state(phase),
             target_dir: layout.phase_dir(phase),
-            env: environment(phase, inputs),
-            orders: orders(phase, inputs, slices),
+            env: environment(phase, inputs, &orders),
+            orders,
             packages: inputs
                 .workspace
                 .packages
@@ -169,7 +170,11 @@ impl PhasePlan {
 }
 
 /// The compilers under which units are seen by build systems.
-fn environment(phase: Phase, inputs: Inputs<'_>) -> Vec<(String, Option<OsString>)> {
+fn environment(
+    phase: Phase,
+    inputs: Inputs<'_>,
+    orders: &Orders,
+) -> Vec<(String, Option<OsString>)> {
     let Inputs {
         cargo,
         toolbox,
@@ -209,16 +214,14 @@ fn environment(phase: Phase, inputs: Inputs<'_>) -> Vec<(String, Option<OsString
             }
         }
         // A cache that the project itself puts before the compiler sees the shim and not its
-        // flags: this file makes its keys differ.
-        let mut extra = OsString::from(protocol::common_order_file(
-            &layout.state(phase),
-            Language::C,
-        ));
+        // flags: these make its keys differ.
+        let mut extra = OsString::from(keys::cache_key_file(&layout.state(phase)));
         if let Some(theirs) = std::env::var_os("CCACHE_EXTRAFILES").filter(|v| !v.is_empty()) {
             extra.push(":");
             extra.push(theirs);
         }
         set("CCACHE_EXTRAFILES", extra);
+        set("SCCACHE_C_CUSTOM_CACHE_BUSTER", orders.c_digest().into());
         for name in ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"] {
             if std::env::var_os(name).is_some() {
                 // It runs inside the shim, before the real compiler.

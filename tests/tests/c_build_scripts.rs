@@ -105,6 +105,33 @@ fn excluded_sources_are_named_from_the_package_wherever_make_runs() {
         .stderr_lacks("\"vendor/src/*.c\", which");
 }
 
+#[test]
+fn a_compile_cache_of_the_projects_own_never_gives_objects_of_another_phase_or_profile() {
+    require!("make", "ccache", &tools::llvm("clang"));
+    let t =
+        Sandbox::c_project(BY_MAKE).file("Makefile", &MAKEFILE.replace("$(CC)", "ccache $(CC)"));
+    let cache = t.root().join("ccache");
+    let t = t.env("CCACHE_DIR", cache);
+    trains_and_uses_all_of_c(&t);
+    t.cargo_fdo(["train", "--no-overhead", "--", "{bin:app}", "3000"])
+        .succeeds();
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+
+    // The policy of one package.
+    t.write("fdo.toml", "[package.app]\nc = false\n");
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), None);
+    t.write("fdo.toml", "");
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+
+    // What the cache gives no shim sees: without evidence it would count for nothing.
+    t.cargo_fdo(["clean", "--keep-profiles"]).succeeds();
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("C and C++"), Some(1.0));
+}
+
 /// A build script of this shell script, which makes a library of this kind.
 fn by_shell(script: &str, kind: &str) -> String {
     format!(

@@ -6,6 +6,7 @@ pub mod doctor;
 pub mod env;
 pub mod import;
 pub mod init;
+mod manifest;
 pub mod profile;
 pub mod record;
 mod sampled;

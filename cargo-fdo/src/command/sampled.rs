@@ -2,18 +2,18 @@
 //! share.
 
 use super::Session;
+use super::manifest::manifest;
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
 use crate::profile::sample::limits;
 use crate::profile::sample::recording::Recording;
 use crate::profile::sample::{SampleProfile, gcov, llvm_text, slice};
-use crate::profile::slice::content_hash;
 use crate::report;
 use crate::stage::convert::{self, Expected, Profiles};
 use crate::stage::images::{self, Made};
 use crate::stage::reading;
 use crate::store::campaign::{
-    self, Campaign, Content, LimitsEntry, Manifest, Method, Owners, Partition, WorkloadEntry,
+    self, Campaign, Content, Manifest, Method, Owners, Partition, WorkloadEntry,
 };
 use crate::tool::perf::Perf;
 use crate::tool::perf::probe::Sampling;
@@ -21,9 +21,8 @@ use crate::tool::sample_converter::{self, Converter, Merger, Proved, Readers};
 use crate::toolbox::Toolbox;
 use fdo_build::flags::sample;
 use fdo_build::protocol::Family;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// There is nothing to make a profile of.
 #[derive(Debug, thiserror::Error)]
@@ -99,49 +98,19 @@ pub(super) fn publish(
         .iter()
         .map(|(name, profile)| (*name, llvm_text::write(profile).text))
         .collect();
-    let hashes: BTreeMap<String, String> = texts
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), content_hash(text)))
-        .collect();
     let limits = limits::limits(parts.iter().map(|(_, profile)| profile));
     let all: Vec<&SampleProfile> = parts.iter().map(|(_, profile)| profile).collect();
     let quality = limits::quality(all.iter().copied());
-    let has_c = hashes.contains_key(campaign::C) || hashes.contains_key(campaign::GCC);
-    let c_compiler = has_c.then(|| toolbox.c.version.clone());
-    let identity = format!(
-        "{hashes:?} {} {c_compiler:?} {} {limits:?}",
-        toolbox.rustc.version, session.cargo.target
-    );
+    let slices: Vec<(&'static str, &str)> = texts
+        .iter()
+        .map(|(name, text)| (*name, text.as_str()))
+        .collect();
     let manifest = Manifest {
-        version: campaign::VERSION,
-        id: content_hash(&identity),
-        method: Method::Sample,
-        made: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_secs()),
-        target: session.cargo.target.clone(),
-        profile: session.cargo.profile.clone(),
-        rustc: toolbox.rustc.version.clone(),
-        c_compiler,
         workloads: material.workloads,
         raw_files: files,
-        quarantined: 0,
-        limits: LimitsEntry {
-            hot: limits.hot,
-            cold: limits.cold,
-            huge_working_set: limits.huge_working_set,
-            large_working_set: limits.large_working_set,
-        },
         partition: recorded.partition.clone(),
-        functions: quality.functions,
-        functions_executed: quality.functions_executed,
-        blocks: quality.blocks,
-        hot_blocks: quality.hot_blocks_99,
-        thin: quality.is_thin(),
-        total: quality.total,
-        hottest: quality.hottest.clone(),
-        slices: hashes,
         sampling: Some(facts),
+        ..manifest(session, toolbox, Method::Sample, &slices, limits, &quality)
     };
     let whole = match profiles.llvm.functions.is_empty() {
         true => String::new(),
@@ -151,10 +120,7 @@ pub(super) fn publish(
         &session.layout,
         &Content {
             manifest: &manifest,
-            slices: texts
-                .iter()
-                .map(|(name, text)| (*name, text.as_str()))
-                .collect(),
+            slices,
             whole: &whole,
             owners: &recorded.owners,
         },

@@ -4,12 +4,12 @@ pub(super) mod sample;
 mod slowdown;
 
 use super::Session;
+use super::manifest::manifest;
 use crate::cli::{ImportArgs, MatchArgs, Method, TrainArgs};
 use crate::config::{self, Kind, Workload, WorkloadChoice};
 use crate::error::Result;
 use crate::fs;
 use crate::plan::PhasePlan;
-use crate::profile::slice::content_hash;
 use crate::report;
 use crate::settings::profile_dir;
 use crate::stage::instrument::{self, Instrumented};
@@ -18,15 +18,12 @@ use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
-use crate::store::campaign::{
-    self, Campaign, Content, LimitsEntry, Manifest, Owners, Partition, WorkloadEntry,
-};
+use crate::store::campaign::{self, Campaign, Content, Manifest, Owners, Partition, WorkloadEntry};
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
 use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs it.
 ///
@@ -321,47 +318,20 @@ fn publish(
     .into_iter()
     .filter_map(|(name, text)| Some((name, text.as_deref()?)))
     .collect();
-    let hashes: BTreeMap<String, String> = slices
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), content_hash(text)))
-        .collect();
-    let c_compiler = (toolbox.c.verdict == Verdict::Fits && hashes.contains_key(campaign::C))
-        .then(|| toolbox.c.version.clone());
-    let identity = format!(
-        "{hashes:?} {} {c_compiler:?} {} {:?}",
-        toolbox.rustc.version, session.cargo.target, merged.limits
-    );
-    let quality = &merged.quality;
+    let method = campaign::Method::Instrument;
     let manifest = Manifest {
-        version: campaign::VERSION,
-        id: content_hash(&identity),
-        method: campaign::Method::Instrument,
-        made: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_secs()),
-        target: session.cargo.target.clone(),
-        profile: session.cargo.profile.clone(),
-        rustc: toolbox.rustc.version.clone(),
-        c_compiler,
         workloads,
         raw_files: merged.files,
         quarantined: merged.quarantined.len(),
-        limits: LimitsEntry {
-            hot: merged.limits.hot,
-            cold: merged.limits.cold,
-            huge_working_set: merged.limits.huge_working_set,
-            large_working_set: merged.limits.large_working_set,
-        },
         partition,
-        functions: quality.functions,
-        functions_executed: quality.functions_executed,
-        blocks: quality.blocks,
-        hot_blocks: quality.hot_blocks_99,
-        thin: quality.is_thin(),
-        total: quality.total,
-        hottest: quality.hottest.clone(),
-        slices: hashes,
-        sampling: None,
+        ..manifest(
+            session,
+            toolbox,
+            method,
+            &slices,
+            merged.limits,
+            &merged.quality,
+        )
     };
     Ok(Campaign::publish(
         &session.layout,

@@ -94,6 +94,16 @@ pub struct Consumed {
 }
 
 impl Consumed {
+    /// Puts in the packages, and everything in order.
+    pub(super) fn finish(&mut self, packages: BTreeMap<String, Share>, keep_lost: usize) {
+        self.packages = packages.into_iter().collect();
+        self.packages
+            .sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(&b.0)));
+        self.lost
+            .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
+        self.lost.truncate(keep_lost);
+    }
+
     /// The packages with the most counts, and the sum of the others.
     pub fn top_packages(&self, n: usize) -> (&[(String, Share)], Share) {
         let (top, others) = self
@@ -157,14 +167,7 @@ pub fn consumed<'a>(
             });
         }
     }
-    result.packages = packages.into_iter().collect();
-    result
-        .packages
-        .sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(&b.0)));
-    result
-        .lost
-        .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
-    result.lost.truncate(keep_lost);
+    result.finish(packages, keep_lost);
     result
 }
 

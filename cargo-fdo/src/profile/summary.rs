@@ -186,13 +186,7 @@ impl Quality {
     /// Measures a profile without alias listings.
     pub fn of(profile: &InstrProfile) -> Quality {
         let summary = Summary::of(&profile.records);
-        let mut quality = Quality {
-            functions: summary.functions,
-            blocks: summary.blocks,
-            total: summary.total,
-            hot_blocks_99: summary.cutoff(HOT_CUTOFF).blocks,
-            ..Quality::default()
-        };
+        let mut blocks_executed = 0;
         let mut executed: Vec<(u64, &str)> = Vec::new();
         for record in profile.records.iter().filter(|record| !record.is_pseudo()) {
             let most = record.counters.iter().copied().max().unwrap_or(0);
@@ -200,16 +194,31 @@ impl Quality {
                 executed.push((most, &record.name));
             }
             let nonzero = record.counters.iter().filter(|&&count| count > 0).count();
-            quality.blocks_executed += nonzero as u64;
+            blocks_executed += nonzero as u64;
         }
-        quality.functions_executed = executed.len() as u64;
+        Quality::new(&summary, blocks_executed, executed)
+    }
+
+    /// From a summary and the functions that ran, each with its largest count.
+    pub(super) fn new(
+        summary: &Summary,
+        blocks_executed: u64,
+        mut executed: Vec<(u64, &str)>,
+    ) -> Quality {
         executed.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        quality.hottest = executed
-            .into_iter()
-            .take(HOTTEST)
-            .map(|(count, name)| (name.to_owned(), count))
-            .collect();
-        quality
+        Quality {
+            functions: summary.functions,
+            functions_executed: executed.len() as u64,
+            blocks: summary.blocks,
+            blocks_executed,
+            hot_blocks_99: summary.cutoff(HOT_CUTOFF).blocks,
+            total: summary.total,
+            hottest: executed
+                .into_iter()
+                .take(HOTTEST)
+                .map(|(count, name)| (name.to_owned(), count))
+                .collect(),
+        }
     }
 
     /// Whether the training looks as if it had done next to nothing: started and stopped the

@@ -9,7 +9,9 @@ use crate::fs::{self, FsError};
 use crate::profile::digest;
 use fdo_build::protocol::{self, Language, Order};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The orders of one phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,13 @@ pub struct KeyedPackage {
     pub id: String,
     /// Whether it has a build script, and so may hold C.
     pub has_build_script: bool,
+}
+
+/// A file whose content changes with any order for C, and never becomes again what it was: an object
+/// out of a cache passes no shim, and the only evidence there is of it is that of the last compilation
+/// of its path.
+pub fn cache_key_file(state: &Path) -> PathBuf {
+    state.join("cache-key")
 }
 
 /// The content of a C key while nothing is known to be compiled from C.
@@ -65,6 +74,7 @@ impl Orders {
             fs::write_if_changed(&path, &order.write())?;
             wanted.insert(path);
         }
+        self.write_cache_key(state)?;
         for path in fs::list(&state.join("orders"))? {
             if !wanted.contains(&path) {
                 std::fs::remove_file(&path)
@@ -72,6 +82,30 @@ impl Orders {
             }
         }
         Ok(())
+    }
+
+    /// Writes [`cache_key_file`], anew if any order for C changed.
+    fn write_cache_key(&self, state: &Path) -> Result<(), FsError> {
+        let path = cache_key_file(state);
+        let digest = self.c_digest();
+        if fs::read_if_there(&path)?.is_some_and(|key| key.starts_with(&digest)) {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.unwrap_or_default().as_nanos();
+        let key = format!("{digest} {now} {}\n", process::id());
+        fs::write_atomic(&path, key.as_bytes())
+    }
+
+    /// Says whether orders for C are the same, for caches of objects.
+    pub fn c_digest(&self) -> String {
+        let own = self
+            .own
+            .iter()
+            .filter(|((_, language), _)| *language == Language::C);
+        let own = own.map(|((package, _), order)| format!("{package}\n{}", order.write()));
+        let all: Vec<String> = std::iter::once(self.c.write()).chain(own).collect();
+        digest::short(format!("{}\n{}", self.basis, all.join("\n")).as_bytes(), 16)
     }
 
     /// What a package's key says; `holds_c` matters for C only.

@@ -122,7 +122,7 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
     }
 
     let mut result = Consumed::default();
-    let mut packages: BTreeMap<&str, Share> = BTreeMap::new();
+    let mut packages: BTreeMap<String, Share> = BTreeMap::new();
     for (((function, &weight), &used), &seen) in
         functions.iter().zip(&weights).zip(&used).zip(&seen)
     {
@@ -137,7 +137,7 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
             .or_default()
             .add(weight, consumed);
         packages
-            .entry(&function.package)
+            .entry(function.package.clone())
             .or_default()
             .add(weight, consumed);
         if !consumed {
@@ -156,17 +156,7 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
             });
         }
     }
-    result.packages = packages
-        .into_iter()
-        .map(|(package, share)| (package.to_owned(), share))
-        .collect();
-    result
-        .packages
-        .sort_by(|a, b| b.1.total.cmp(&a.1.total).then(a.0.cmp(&b.0)));
-    result
-        .lost
-        .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
-    result.lost.truncate(keep_lost);
+    result.finish(packages, keep_lost);
     result
 }
 

@@ -6,10 +6,7 @@
 //! the whole profile are pinned for its slices by the same options.
 
 use super::{FunctionSamples, SampleProfile};
-use crate::profile::summary::{HOT_CUTOFF, Limits, Quality, Summary};
-
-/// How many functions [`quality`] names.
-const HOTTEST: usize = 10;
+use crate::profile::summary::{Limits, Quality, Summary};
 
 /// Hot and cold limits of several profiles that one program is compiled with.
 pub fn limits<'a>(profiles: impl IntoIterator<Item = &'a SampleProfile>) -> Limits {
@@ -31,34 +28,21 @@ fn summary<'a>(profiles: impl IntoIterator<Item = &'a SampleProfile>) -> Summary
 /// What the recordings exercised, for several profiles of one program.
 pub fn quality<'a>(profiles: impl IntoIterator<Item = &'a SampleProfile> + Clone) -> Quality {
     let summary = summary(profiles.clone());
-    let mut quality = Quality {
-        functions: summary.functions,
-        blocks: summary.blocks,
-        total: summary.total,
-        hot_blocks_99: summary.cutoff(HOT_CUTOFF).blocks,
-        ..Quality::default()
-    };
+    let mut blocks_executed = 0;
     let mut executed: Vec<(u64, &str)> = Vec::new();
     for (name, samples) in profiles.into_iter().flat_map(|profile| &profile.functions) {
         let mut most = 0;
         samples.visit(&mut |copy| {
             for body in copy.body.values() {
                 most = body.count.max(most);
-                quality.blocks_executed += u64::from(body.count > 0);
+                blocks_executed += u64::from(body.count > 0);
             }
         });
         if most > 0 {
             executed.push((most, name));
         }
     }
-    quality.functions_executed = executed.len() as u64;
-    executed.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-    quality.hottest = executed
-        .into_iter()
-        .take(HOTTEST)
-        .map(|(count, name)| (name.to_owned(), count))
-        .collect();
-    quality
+    Quality::new(&summary, blocks_executed, executed)
 }
 
 impl FunctionSamples {
