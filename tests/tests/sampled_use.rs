@@ -245,6 +245,21 @@ fn samples_of_clangs_code_are_nothing_for_gcc() {
 }
 
 #[test]
+fn each_language_of_a_sampled_profile_is_held_against_the_limit_by_itself() {
+    require!("gcc");
+    let t = project()
+        .compilers("gcc", "g++")
+        .file("fdo.toml", "rustc-bootstrap = true\n");
+    // Nine tenths of the counts are Rust's, and used.
+    let rust = RUST_SAMPLES.replace("000", "0000");
+    publish(&t, &[(campaign::RUST, &rust), (campaign::C, C_SAMPLES)]);
+    t.cargo_fdo(["build"]).fails_saying(
+        7,
+        &["0.00 % of the profile's counts of C and C++", "with gcc"],
+    );
+}
+
+#[test]
 fn a_new_slice_of_one_language_compiles_that_language_again() {
     require!("gcc");
     let t = project()

@@ -17,7 +17,7 @@ use crate::store::Campaign;
 use crate::store::campaign;
 use crate::tool::Invocation;
 use crate::tool::invocation::describe;
-use crate::toolbox::{Toolbox, Verdict};
+use crate::toolbox::{SampleTools, Toolbox, Verdict};
 use crate::ui::Ui;
 use fdo_build::protocol::Phase;
 use std::ffi::OsString;
@@ -177,20 +177,22 @@ fn optimized(
                 &|package, language| takes_part(session, &toolbox, package, language),
             )?;
             warn_of_plain_code(session, &built)?;
-            let report = UseReport::new(&found, &campaign.manifest.id, basis);
+            let report = UseReport::new(&found, &campaign.manifest, basis, &absent(&toolbox));
             remember(&plan, &report)?;
             report
         }
     };
     // Before a program's own output, a build without news is one line.
-    if purpose == Purpose::Build || !built.all_fresh() {
+    let wanted = session.settings.min_match;
+    let is_stale = report.judged().is_none_or(|judged| judged.share < wanted);
+    if purpose == Purpose::Build || !built.all_fresh() || is_stale {
         report::usage(ui, &report, toolbox.verify);
-        report::neglected_languages(ui, &report, session.settings.min_match);
+        report::neglected_languages(ui, &report, wanted);
     }
     if toolbox.verify {
         optimize::judge(
-            report.judged_share(),
-            session.settings.min_match,
+            report.judged(),
+            wanted,
             session.settings.allow_stale,
             || cause::of(session, &report, &campaign, &toolbox),
             ui,
@@ -228,6 +230,15 @@ fn warn_of_plain_code(session: &Session, built: &Built) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Languages of which the profile is not used because no tool of this run can; that was said.
+fn absent(toolbox: &Toolbox) -> Vec<Lang> {
+    let reads_samples = |samples: &SampleTools| samples.rust.reads().is_some();
+    match &toolbox.samples {
+        Some(samples) if !reads_samples(samples) => vec![Lang::Rust],
+        _ => Vec::new(),
+    }
 }
 
 /// Whether a package's code of a language should use the profile.

@@ -5,7 +5,7 @@ mod tables;
 mod usage;
 
 pub use sampling::{LONGER, converted, lost_share, recording};
-pub use usage::UseReport;
+pub use usage::{NOTABLE, UseReport};
 
 use crate::profile::names;
 use crate::stage::census::Row;
@@ -55,11 +55,12 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
 /// Languages of which the build used less than it should, where the whole is good enough because
 /// another one has most of the counts.
 pub fn neglected_languages(ui: &Ui, report: &UseReport, wanted: f64) {
-    if report.judged_share().is_none_or(|share| share < wanted) {
+    if report.judged().is_none_or(|judged| judged.share < wanted) {
         return;
     }
     for (language, share) in &report.languages {
-        if share.total > 0 && share.ratio() < wanted {
+        let is_notable = report.part_of_all(share.total) >= NOTABLE;
+        if is_notable && share.ratio() < wanted {
             ui.warn(format_args!(
                 "of the counts of {language} only {} were used; they are {} of all. Was it trained \
                  with the same settings (`--profile`, `opt-level`) and toolchain?",
@@ -135,18 +136,20 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
     if !verified {
         return;
     }
-    let languages: Vec<String> = report
+    let mut languages: Vec<String> = report
         .languages
         .iter()
         .map(|(name, share)| format!("{name} {}", percent(share.ratio())))
         .collect();
-    match report.judged_share() {
-        None => ui.status("Profile", "holds nothing of the code in this build"),
-        Some(share) => ui.status(
+    let absent = report.absent.iter();
+    languages.extend(absent.map(|name| format!("{name} takes no part")));
+    match report.is_empty() {
+        true => ui.status("Profile", "holds nothing of the code in this build"),
+        false => ui.status(
             "Profile",
             format_args!(
                 "{} of the counts were used ({})",
-                percent(share),
+                percent(report.all.ratio()),
                 languages.join(", ")
             ),
         ),

@@ -1,7 +1,9 @@
 //! How much of the profile a build used, as kept and as shown.
 
 use crate::profile::consumed::{Language, Reason, Share};
-use crate::stage::optimize::Use;
+use crate::stage::optimize::{Judged, Use};
+use crate::store::Manifest;
+use crate::store::campaign::Method;
 use serde::{Deserialize, Serialize};
 
 /// How many packages are shown by name.
@@ -14,6 +16,10 @@ pub struct UseReport {
     pub campaign: String,
     /// What the findings depend on.
     pub basis: String,
+    /// Whether its counts are samples.
+    pub is_sampled: bool,
+    /// Languages that take no part, because the compiler of this run can't.
+    pub absent: Vec<String>,
     /// All that this build can use.
     pub all: Part,
     /// By language.
@@ -35,6 +41,9 @@ pub struct UseReport {
     /// Codegen units that the user's settings ask for, and those of the training, if others.
     pub other_units: Option<(u32, u32)>,
 }
+
+/// From which part of all counts on a language is worth a word.
+pub const NOTABLE: f64 = 0.01;
 
 /// Counts, and how many of them were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +119,7 @@ impl Part {
 
 impl UseReport {
     /// From what was measured.
-    pub fn new(found: &Use, campaign: &str, basis: String) -> UseReport {
+    pub fn new(found: &Use, campaign: &Manifest, basis: String, absent: &[Language]) -> UseReport {
         let used = &found.used;
         let (top, rest) = used.top_packages(TOP);
         let others = used.packages.len() - top.len();
@@ -122,8 +131,13 @@ impl UseReport {
             }
         };
         UseReport {
-            campaign: campaign.to_owned(),
+            campaign: campaign.id.clone(),
             basis,
+            is_sampled: campaign.method == Method::Sample,
+            absent: absent
+                .iter()
+                .map(|language| name(*language).to_owned())
+                .collect(),
             all: used.all.into(),
             languages: used
                 .languages
@@ -149,11 +163,11 @@ impl UseReport {
                     name: lost.name.clone(),
                     part: part(lost.count),
                     reason: match lost.reason {
-                        Reason::Mismatched => "it was changed since the training".into(),
+                        Reason::Mismatched => "its control flow is not that of the training".into(),
                         Reason::FewApplied => {
                             "it is there, but few of its samples found their place".into()
                         }
-                        _ => "no compiler saw it in this build".into(),
+                        _ => "no compiler of this build used its counts".into(),
                     },
                 })
                 .collect(),
@@ -178,10 +192,27 @@ impl UseReport {
         }
     }
 
-    /// The share that is held against `min-match`; `None` where the build has nothing of the
-    /// profile's.
-    pub fn judged_share(&self) -> Option<f64> {
-        (self.all.total > 0).then(|| self.all.ratio())
+    /// What is held against `min-match`; `None` where the build has nothing of the profile's.
+    ///
+    /// Samples are estimated for each language by other rules, and optimised code has more lines in
+    /// one than in the other: their counts can't be added up, so the language that used least decides.
+    pub fn judged(&self) -> Option<Judged<'_>> {
+        let all = (self.all.total > 0).then(|| Judged {
+            share: self.all.ratio(),
+            language: None,
+        })?;
+        if !self.is_sampled {
+            return Some(all);
+        }
+        let languages = self.languages.iter();
+        languages
+            .filter(|(_, part)| self.part_of_all(part.total) >= NOTABLE)
+            .map(|(language, part)| Judged {
+                share: part.ratio(),
+                language: Some(language),
+            })
+            .min_by(|a, b| a.share.total_cmp(&b.share))
+            .or(Some(all))
     }
 
     /// Whether the build has nothing of the profile's.

@@ -23,6 +23,8 @@ pub enum ImagesError {
     /// None of the files is of this build.
     #[error("no sample is in a program of this build; most are in `{most}`")]
     Foreign {
+        /// How many there are.
+        samples: u64,
         /// The file with most samples.
         most: String,
     },
@@ -38,6 +40,9 @@ pub enum ImagesError {
     },
 }
 
+/// With fewer samples than this, a program may have run and not been seen.
+const FEW: u64 = 100;
+
 impl Diagnose for ImagesError {
     fn exit_code(&self) -> ExitCode {
         ExitCode::Training
@@ -48,6 +53,11 @@ impl Diagnose for ImagesError {
             ImagesError::Rebuilt { .. } => {
                 "line numbers of one build lie about another: record this build, or name the \
                  recorded program with `--binary PATH` of `cargo fdo import`"
+                    .into()
+            }
+            ImagesError::Foreign { samples, .. } if *samples < FEW => {
+                "perf looks a few thousand times a second, and this ended too soon to be seen: train \
+                 with more work, or set `repeat` in the table [sample] of fdo.toml"
                     .into()
             }
             ImagesError::Foreign { .. } => {
@@ -181,7 +191,7 @@ pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks
             share: too_few * 100.0,
             most,
         },
-        None => ImagesError::Foreign { most },
+        None => ImagesError::Foreign { samples: all, most },
     })
 }
 
@@ -325,7 +335,7 @@ mod tests {
         let others = || image("/usr/bin/other", Some(7), 99);
         let made = [made("/t/app", Some(1))];
         let error = picked(vec![others()], &made).unwrap_err();
-        assert!(matches!(&error, ImagesError::Foreign { most } if most == "/usr/bin/other"));
+        assert!(matches!(&error, ImagesError::Foreign { most, .. } if most == "/usr/bin/other"));
         let error = picked(vec![others(), image("/t/app", Some(1), 1)], &made).unwrap_err();
         assert!(matches!(error, ImagesError::TooFew { .. }), "{error}");
         assert!(picked(Vec::new(), &made).is_err());

@@ -72,10 +72,12 @@ pub enum OptimizeError {
         text: PathBuf,
     },
     /// The compilers used too little of the profile.
-    #[error("the compilers used {} of the profile's counts, less than the {} that `min-match` asks for", percent(*used), percent(*wanted))]
+    #[error("the compilers used {} of the profile's counts{}, less than the {} that `min-match` asks for", percent(*used), of(language), percent(*wanted))]
     Stale {
         /// What they used.
         used: f64,
+        /// The language that decides, if not all together.
+        language: Option<String>,
         /// The limit.
         wanted: f64,
         /// What explains it best.
@@ -473,6 +475,21 @@ pub fn same_as_plain(
     Ok(same)
 }
 
+/// What decides whether a build used enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judged<'r> {
+    /// Used part, 0 to 1.
+    pub share: f64,
+    /// Of which language; of all counts if of none.
+    pub language: Option<&'r str>,
+}
+
+fn of(language: &Option<String>) -> String {
+    language
+        .as_ref()
+        .map_or_else(String::new, |language| format!(" of {language}"))
+}
+
 /// Judges the share of the counts that was used; `None` where the build holds no code that
 /// the profile is of.
 ///
@@ -480,18 +497,18 @@ pub fn same_as_plain(
 ///
 /// [`OptimizeError::Stale`] below the limit, unless that is allowed.
 pub fn judge(
-    share: Option<f64>,
+    judged: Option<Judged<'_>>,
     wanted: f64,
     allow_stale: bool,
     cause: impl FnOnce() -> String,
     ui: &Ui,
 ) -> Result<(), OptimizeError> {
-    let used = share.unwrap_or(0.0);
-    if share.is_some() && used >= wanted {
+    if judged.is_some_and(|judged| judged.share >= wanted) {
         return Ok(());
     }
     let error = OptimizeError::Stale {
-        used,
+        used: judged.map_or(0.0, |judged| judged.share),
+        language: judged.and_then(|judged| judged.language.map(str::to_owned)),
         wanted,
         cause: cause(),
     };

@@ -19,6 +19,14 @@ pub(super) fn of(
     if campaign.manifest.rustc != toolbox.rustc.version {
         return "the profile is of another rustc".into();
     }
+    let manifest = &campaign.manifest;
+    if manifest.profile != session.cargo.profile {
+        return format!(
+            "the training was of the cargo profile `{}`, this is `{}`: `cargo fdo train --profile {}` \
+             trains it",
+            manifest.profile, session.cargo.profile, session.cargo.profile
+        );
+    }
     if let Some(words) = other_c_compiler(campaign, toolbox) {
         return words;
     }
@@ -38,7 +46,9 @@ pub(super) fn of(
         return "this build contains none of the code that the profile is of".into();
     }
     if report.mismatched_counts * 2 > report.lost_counts() {
-        return "most of the lost functions were changed since the training".into();
+        return "most of the lost functions have another control flow than at the training: their \
+                source changed, or a setting such as `opt-level` or `panic`"
+            .into();
     }
     "most of the lost functions are not in this program any more, or the profile is of another one"
         .into()
