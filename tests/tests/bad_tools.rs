@@ -130,7 +130,12 @@ fn gcc_is_left_out_with_the_way_to_change_that() {
     let run = train(&t, &[]).succeeds();
     run.stderr_has("app-0.1.0: 1 object, 0 with counters");
     run.stderr_has("built without counters: `gcc` (CC, gcc (");
-    run.stderr_has("gcc's counters are not LLVM's; install `clang-");
+    // It is installed, or is to be.
+    let remedy = match tools::find(&tools::llvm("clang")) {
+        Some(_) => "unset CC, or set it to `clang-",
+        None => "install `clang-",
+    };
+    run.stderr_has(&format!("gcc's counters are not LLVM's; {remedy}"));
     let _ = train(&t, &["--c-compiler", "gcc"])
         .fails_saying(3, &["`gcc` (gcc (", "gcc's counters are not LLVM's"]);
 }

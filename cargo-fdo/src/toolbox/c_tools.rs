@@ -189,10 +189,16 @@ impl Search<'_> {
         let inspected = CCompiler::inspect(cc, self.scratch)
             .and_then(|found_cc| Ok((found_cc, CCompiler::inspect(cxx, self.scratch)?)));
         let remedy = match &origin {
-            Origin::Variable(name) => format!(
-                "{} and unset {name}, or set it to that clang",
-                packages(self.rustc.llvm_major)
-            ),
+            Origin::Variable(name) => {
+                let clang = format!("clang-{}", self.rustc.llvm_major);
+                match self.places.find(&clang) {
+                    Some(_) => format!("unset {name}, or set it to `{clang}`"),
+                    None => format!(
+                        "{} and unset {name}, or set it to that clang",
+                        packages(self.rustc.llvm_major)
+                    ),
+                }
+            }
             Origin::Setting => "`c-compiler = \"auto\"` would use a clang that fits".to_owned(),
             _ => packages(self.rustc.llvm_major),
         };
