@@ -110,6 +110,8 @@ impl Invocation {
     /// Sets a variable.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Invocation {
+        // The last one counts, and is the only one to be shown.
+        self.env.retain(|(known, _)| known != name.as_ref());
         self.env
             .push((name.as_ref().to_owned(), Some(value.as_ref().to_owned())));
         self
