@@ -53,6 +53,51 @@ fn objects_of_a_directory_that_is_not_used_any_more_prove_nothing() {
     is_stale(t.cargo_fdo(["build"]), UNSEEN);
 }
 
+/// An object by `$CC` for a shared library that it is linked into.
+const SHARED: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=hot.c");
+    let out = std::env::var("OUT_DIR").unwrap();
+    let script = "$CC -O2 -fPIC -c hot.c -o \"$OUT_DIR/hot.o\" \
+                  && $CC -shared \"$OUT_DIR/hot.o\" -o \"$OUT_DIR/libhot.so\"";
+    let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=dylib=hot");
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{out}");
+}
+"#;
+
+#[test]
+fn a_shared_library_that_another_compiler_made_beside_our_object_is_seen() {
+    require!("gcc", &tools::llvm("clang"));
+    let t = trained(SHARED);
+    let gcc = SHARED.replace(
+        "$CC -shared \\\"$OUT_DIR/hot.o\\\"",
+        "gcc -O2 -fPIC -shared hot.c",
+    );
+    assert_ne!(gcc, SHARED);
+    t.write("build.rs", &gcc);
+    is_stale(t.cargo_fdo(["build"]), UNSEEN);
+    t.train()
+        .stderr_has("app-0.1.0: 1 object, 0 with counters")
+        .stderr_has(UNSEEN);
+}
+
+#[test]
+fn of_two_definitions_in_an_archive_ours_is_not_believed() {
+    require!("gcc", &tools::llvm("clang"));
+    let t = trained(projects::BY_HAND);
+    let both = projects::BY_HAND.replace(
+        "&& ar crs \\\"$OUT_DIR/libhot.a\\\" ",
+        "&& gcc -O2 -c hot.c -o \\\"$OUT_DIR/gcc.o\\\" && rm \\\"$OUT_DIR/libhot.a\\\" \
+         && ar crs \\\"$OUT_DIR/libhot.a\\\" \\\"$OUT_DIR/gcc.o\\\" ",
+    );
+    assert_ne!(both, projects::BY_HAND);
+    t.write("build.rs", &both);
+    is_stale(t.cargo_fdo(["build"]), UNSEEN);
+}
+
 #[test]
 fn a_build_that_starts_anew_with_another_compiler_has_the_c_that_the_profile_is_of() {
     require!("make", "gcc", &tools::llvm("clang"));

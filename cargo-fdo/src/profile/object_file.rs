@@ -16,7 +16,7 @@ use super::{digest, raw};
 use object::read::archive::ArchiveFile;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, SymbolKind};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -190,16 +190,48 @@ pub fn archive_census(path: &Path) -> Result<Census, ObjectError> {
     Ok(census)
 }
 
-/// What [`code_id`] says of each member of an archive that holds code: object files and bitcode.
+/// What tells code that was linked from other code of the same name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Code {
+    /// [`code_id`].
+    pub id: String,
+    /// Functions that only one object of a program may define, with their sizes in bytes.
+    pub functions: BTreeMap<String, u64>,
+}
+
+impl Code {
+    /// Of an object file or shared library; of bitcode, whose functions take another reader, the id
+    /// alone.
+    pub fn of(bytes: &[u8]) -> Code {
+        let mut functions = BTreeMap::new();
+        if let Ok(file) = object::File::parse(bytes) {
+            for symbol in file.symbols().chain(file.dynamic_symbols()) {
+                let is_strong = symbol.is_definition() && symbol.is_global() && !symbol.is_weak();
+                if symbol.kind() == SymbolKind::Text
+                    && is_strong
+                    && let Ok(name) = symbol.name()
+                {
+                    functions.insert(name.to_owned(), symbol.size());
+                }
+            }
+        }
+        Code {
+            id: code_id(bytes),
+            functions,
+        }
+    }
+}
+
+/// The code of each member of an archive that holds any: object files and bitcode.
 ///
 /// # Errors
 ///
 /// If the archive can't be read.
-pub fn archive_code(path: &Path) -> Result<Vec<String>, ObjectError> {
+pub fn archive_code(path: &Path) -> Result<Vec<Code>, ObjectError> {
     let mut code = Vec::new();
     for_each_member(path, |_, data| {
         let holds = |data: &&[u8]| is_bitcode(data) || object::File::parse(*data).is_ok();
-        code.extend(data.filter(holds).map(code_id));
+        code.extend(data.filter(holds).map(Code::of));
     })?;
     Ok(code)
 }

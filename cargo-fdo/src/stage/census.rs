@@ -3,7 +3,7 @@
 use super::build::Built;
 use crate::fs;
 use crate::plan::PhasePlan;
-use crate::profile::object_file;
+use crate::profile::object_file::{self, Code};
 use crate::shim::cc::excludes;
 use crate::shim::evidence::{self, CObject, Treatment};
 use crate::store::campaign::{Owner, Owners};
@@ -77,9 +77,10 @@ pub fn objects(
             .filter(|object| object.output.exists());
         let package = by_package.entry(id).or_default();
         package.said.extend(found);
-        package
-            .archived
-            .extend(archived_code(&script.out_dir, &script.linked_paths));
+        // Of a build script's own libraries, which are compiled for the host, nothing is ours.
+        if is_of_target(&script.out_dir, &target_dir) {
+            package.look_into_libraries(&script.out_dir, &script.linked_paths);
+        }
     }
     by_package
         .into_iter()
@@ -87,12 +88,14 @@ pub fn objects(
         .collect()
 }
 
-/// What the shim said of a package, and what is in its static libraries.
+/// What the shim said of a package, and what is in the libraries that its build script links.
 #[derive(Default)]
 struct Found {
     said: Vec<CObject>,
-    /// By [`object_file::code_id`].
-    archived: Vec<String>,
+    /// Members of static libraries.
+    archived: Vec<Code>,
+    /// Shared libraries.
+    shared: Vec<Code>,
 }
 
 impl Found {
@@ -102,21 +105,57 @@ impl Found {
         self.said.dedup_by(|a, b| a.output == b.output);
         let (mut objects, replaced): (Vec<CObject>, Vec<CObject>) =
             self.said.into_iter().partition(CObject::is_there);
-        let ours: BTreeSet<&str> = objects.iter().map(|object| object.code.as_str()).collect();
-        let foreign = self
-            .archived
-            .iter()
-            .filter(|code| !ours.contains(code.as_str()))
-            .count();
-        let unseen = foreign.max(replaced.len());
-        if foreign > 0 {
-            // The library was made of others: ours may be what an earlier run of the script left in
-            // a directory that it does not use any more.
-            let archived: BTreeSet<&String> = self.archived.iter().collect();
-            objects.retain(|object| archived.contains(&object.code));
+        let ours: BTreeSet<String> = objects.iter().map(|object| object.code.clone()).collect();
+        let is_foreign = |code: &&Code| !ours.contains(&code.id);
+        let foreign: Vec<&Code> = self.archived.iter().filter(is_foreign).collect();
+        // A linker has no choice but among definitions; where somebody else's is there too, or the
+        // one that was linked into a shared library has another size, ours may be what an earlier run
+        // of the script left in a directory that it does not use any more.
+        let mut others = BTreeSet::new();
+        if !foreign.is_empty() || !self.shared.is_empty() {
+            let archived: BTreeSet<&String> = self.archived.iter().map(|code| &code.id).collect();
+            objects.retain(|object| {
+                let in_archive = archived.contains(&object.code);
+                if !foreign.is_empty() && !in_archive {
+                    return false;
+                }
+                let Ok(bytes) = std::fs::read(&object.output) else {
+                    return false;
+                };
+                let code = Code::of(&bytes);
+                if foreign.iter().any(|other| agrees(&code, other).is_some()) {
+                    return false;
+                }
+                if in_archive {
+                    return true;
+                }
+                let linked: Vec<(&Code, bool)> = self
+                    .shared
+                    .iter()
+                    .filter_map(|library| Some((library, agrees(&code, library)?)))
+                    .collect();
+                let is_linked = linked.is_empty() || linked.iter().any(|(_, agrees)| *agrees);
+                if !is_linked {
+                    others.extend(linked.iter().map(|(library, _)| &library.id));
+                }
+                is_linked
+            });
         }
+        let unseen = foreign.len().max(replaced.len()) + others.len();
         Compiled { objects, unseen }
     }
+}
+
+/// Whether functions that both define have the same sizes; `None` if there is none.
+fn agrees(ours: &Code, other: &Code) -> Option<bool> {
+    if ours.id == other.id {
+        return Some(true);
+    }
+    let both = ours
+        .functions
+        .iter()
+        .filter_map(|(name, size)| Some(other.functions.get(name)? == size));
+    both.reduce(|all, same| all && same)
 }
 
 fn real_path(path: &Path) -> PathBuf {
@@ -223,16 +262,39 @@ fn has_functions(object: &Path) -> bool {
         .is_some_and(|functions| !functions.is_empty())
 }
 
-/// The code of the objects in the static libraries that a build script made and links.
-fn archived_code(out_dir: &Path, linked: &[PathBuf]) -> Vec<String> {
-    linked
-        .iter()
-        .filter(|dir| dir.starts_with(out_dir))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .flat_map(|dir| fs::list(dir).unwrap_or_default())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "a"))
-        .filter_map(|path| object_file::archive_code(&path).ok())
-        .flatten()
-        .collect()
+/// Whether an `OUT_DIR` is of a unit for the target: cargo has `TRIPLE/PROFILE/build/…` for these, and
+/// `PROFILE/build/…` for the host's.
+fn is_of_target(out_dir: &Path, target_dir: &Path) -> bool {
+    let out_dir = real_path(out_dir);
+    let below = out_dir.strip_prefix(target_dir).unwrap_or(&out_dir);
+    below
+        .components()
+        .nth(1)
+        .is_none_or(|part| part.as_os_str() != "build")
+}
+
+impl Found {
+    /// Libraries in a script's own directory, where it tells rustc to look for them.
+    fn look_into_libraries(&mut self, out_dir: &Path, linked: &[PathBuf]) {
+        let dirs: BTreeSet<&PathBuf> = linked
+            .iter()
+            .filter(|dir| dir.starts_with(out_dir))
+            .collect();
+        for path in dirs
+            .into_iter()
+            .flat_map(|dir| fs::list(dir).unwrap_or_default())
+        {
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("a") => self
+                    .archived
+                    .extend(object_file::archive_code(&path).unwrap_or_default()),
+                Some("so") => {
+                    if let Ok(bytes) = std::fs::read(&path) {
+                        self.shared.push(Code::of(&bytes));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
 }
