@@ -132,6 +132,19 @@ fn a_compile_cache_of_the_projects_own_never_gives_objects_of_another_phase_or_p
     assert_eq!(t.used("C and C++"), Some(1.0));
 }
 
+#[test]
+fn bitcode_for_optimisation_at_the_link_takes_part() {
+    let (clang, lld) = (tools::llvm("clang"), tools::llvm("lld"));
+    require!(&clang, &lld);
+    for lto in ["-flto", "-flto=thin"] {
+        let t = Sandbox::c_project(&projects::BY_HAND.replace("-O2", &format!("-O2 {lto}")))
+            .env("RUSTFLAGS", "-Clink-arg=-fuse-ld=lld")
+            .manifest("[profile.release]\nlto = \"off\"");
+        trains_and_uses_all_of_c(&t);
+        assert!(t.used("Rust").is_some_and(|used| used > 0.99));
+    }
+}
+
 /// A build script of this shell script, which makes a library of this kind.
 fn by_shell(script: &str, kind: &str) -> String {
     format!(

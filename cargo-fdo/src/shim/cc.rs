@@ -12,7 +12,7 @@ use fdo_build::flags::{self, sample};
 use fdo_build::protocol::{Family, Language, Order, Phase, Proof, key_file};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 /// Which of the two compilers is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,11 +159,17 @@ fn compile(
         let Ok(bytes) = std::fs::read(&output) else {
             continue;
         };
+        let asks = context.phase == Some(Phase::Sample) || order.slice.is_empty();
+        let machine_code = match asks && object_file::is_bitcode(&bytes) {
+            true => machine_code(context, order, &output),
+            false => None,
+        };
+        let readable = machine_code.as_deref().unwrap_or(&bytes);
         let counted = if context.phase == Some(Phase::Sample) {
             // Samples are of any function.
-            object_file::defined_functions(&bytes).unwrap_or_default()
+            object_file::defined_functions(readable).unwrap_or_default()
         } else if order.slice.is_empty() {
-            object_file::counters(&bytes)
+            object_file::counters(readable)
                 .map(|counters| counters.names)
                 .unwrap_or_default()
         } else {
@@ -194,6 +200,30 @@ fn compile(
         }
     }
     exit_code(status)
+}
+
+/// What a link with `-flto` would make of a file of bitcode, unoptimised and maybe for another processor:
+/// only its names are looked at.
+fn machine_code(context: &Context, order: &Order, bitcode: &Path) -> Option<Vec<u8>> {
+    // Launchers too: a cache has it next time.
+    let mut compiler = command(&order.cc)?;
+    let made = tempfile::Builder::new()
+        .prefix("bitcode-")
+        .suffix(".o")
+        .tempfile_in(&context.state)
+        .ok()?;
+    let done = compiler
+        .args(["-x", "ir", "-O0", "-fPIC", "-w", "-Wno-override-module"])
+        .arg("-c")
+        .arg(bitcode)
+        .arg("-o")
+        .arg(made.path())
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    done.status
+        .success()
+        .then(|| std::fs::read(made.path()).ok())?
 }
 
 /// Splits off profile flags of others, and ours where the build script already passed them
