@@ -521,3 +521,24 @@ fn a_library_whose_functions_all_have_plain_names_is_no_other_program() {
     assert!(run.success());
     let _ = t.cargo_fdo(["train", "--collect", &raw]).succeeds();
 }
+
+#[test]
+fn damaged_evidence_is_named_where_it_makes_a_build_fail() {
+    let t = Sandbox::trained();
+    // Here, where nothing is compiled after that.
+    let _ = t.cargo_fdo(["build"]).succeeds();
+    let state = t.store().join("optimize");
+    let mut emptied = 0;
+    for package in fs::read_dir(state.join("evidence")).unwrap().flatten() {
+        for file in fs::read_dir(package.path()).unwrap().flatten() {
+            fs::write(file.path(), "").unwrap();
+            emptied += 1;
+        }
+    }
+    assert!(emptied > 0);
+    fs::remove_file(state.join("use.json")).unwrap();
+    t.cargo_fdo(["build"])
+        .fails_saying(7, &["is damaged", "clean --keep-profiles"]);
+    t.cargo_fdo(["clean", "--keep-profiles"]).succeeds();
+    t.cargo_fdo(["build"]).succeeds();
+}

@@ -129,6 +129,20 @@ fn save(dir: &Path, name: &str, value: &impl Serialize) -> Result<(), String> {
     Ok(())
 }
 
+/// The first file of evidence in a phase's state that can't be read.
+pub fn damaged(state: &Path) -> Option<PathBuf> {
+    crate::fs::walk(&state.join("evidence"))
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .find(|path| {
+            let value = std::fs::read(path)
+                .ok()
+                .and_then(|text| serde_json::from_slice::<serde_json::Value>(&text).ok());
+            value.is_none()
+        })
+}
+
 /// All evidence of one kind that was left for one package; files that can't be read are
 /// skipped, and so prove nothing.
 pub fn load<T: DeserializeOwned>(state: &Path, package: &str, language: Language) -> Vec<T> {

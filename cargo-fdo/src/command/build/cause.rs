@@ -3,11 +3,12 @@
 use crate::command::Session;
 use crate::profile::consumed::Language as Lang;
 use crate::report::{self, UseReport};
+use crate::shim::evidence;
 use crate::store::Campaign;
 use crate::store::campaign::{self, Method};
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::Counters;
-use fdo_build::protocol::Family;
+use fdo_build::protocol::{Family, Phase};
 
 /// The likeliest reason for a low match.
 pub(super) fn of(
@@ -16,6 +17,13 @@ pub(super) fn of(
     campaign: &Campaign,
     toolbox: &Toolbox,
 ) -> String {
+    if let Some(file) = evidence::damaged(&session.layout.state(Phase::Optimize)) {
+        return format!(
+            "`{}`, which says what a compiler used, is damaged: `cargo fdo clean --keep-profiles`, then \
+             build again",
+            file.display()
+        );
+    }
     if campaign.manifest.rustc != toolbox.rustc.version {
         return "the profile is of another rustc".into();
     }
