@@ -162,7 +162,7 @@ fn a_profile_of_the_users_is_built_with_its_settings() {
     // Unwinding is other control flow than aborting: said, not silently lost.
     t.cargo_fdo(["build", "--release"])
         .fails_with(7)
-        .stderr_has("changed since the training");
+        .stderr_has("the training was of the cargo profile `shipping`, this is `release`");
 }
 
 #[test]
