@@ -542,3 +542,17 @@ fn damaged_evidence_is_named_where_it_makes_a_build_fail() {
     t.cargo_fdo(["clean", "--keep-profiles"]).succeeds();
     t.cargo_fdo(["build"]).succeeds();
 }
+
+#[test]
+fn a_profile_whose_list_of_c_functions_is_damaged_is_not_used() {
+    let t = Sandbox::trained();
+    let owners = t.campaign("c-owners.json");
+    for content in [None, Some(""), Some("{\"c_work\": 7}")] {
+        match content {
+            Some(content) => fs::write(&owners, content).unwrap(),
+            None => fs::remove_file(&owners).unwrap(),
+        }
+        t.write("src/main.rs", &format!("{}\n", t.read("src/main.rs")));
+        t.cargo_fdo(["build"]).fails_saying(6, &["c-owners.json"]);
+    }
+}

@@ -311,7 +311,7 @@ pub fn measure(
 
     let rust = records(campaign, campaign::RUST)?;
     let c = records(campaign, campaign::C)?;
-    let owners = campaign.owners();
+    let owners = campaign.owners()?;
     let in_rust: BTreeSet<&str> = rust.iter().map(|record| record.name.as_str()).collect();
     let language = |name: &str| {
         if in_rust.contains(name) {

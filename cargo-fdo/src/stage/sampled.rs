@@ -153,7 +153,7 @@ pub(super) fn measure(
             profiles.push((profile, language, reader));
         }
     }
-    let owners = campaign.owners();
+    let owners = campaign.owners()?;
     let mut functions = Vec::new();
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     for (profile, language, reader) in &profiles {

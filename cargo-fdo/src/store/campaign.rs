@@ -447,12 +447,14 @@ impl Campaign {
     }
 
     /// Where C functions are from.
-    pub fn owners(&self) -> Owners {
-        fs::read_if_there(&self.dir.join(OWNERS))
-            .ok()
-            .flatten()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default()
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read or is damaged.
+    pub fn owners(&self) -> Result<Owners, CampaignError> {
+        let path = self.dir.join(OWNERS);
+        let text = fs::read(&path).map_err(CampaignError::Unreadable)?;
+        serde_json::from_str(&text).map_err(|_| CampaignError::Damaged { path })
     }
 
     /// Where it is.
