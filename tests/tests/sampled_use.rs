@@ -245,6 +245,23 @@ fn samples_of_clangs_code_are_nothing_for_gcc() {
 }
 
 #[test]
+fn a_build_whose_compilers_can_use_nothing_of_the_profile_fails() {
+    let clangxx = tools::llvm("clang++");
+    require!("gcc", &clangxx);
+    let t = project().compilers("gcc", &clangxx);
+    publish(&t, &[(campaign::GCC, C_SAMPLES)]);
+    t.cargo_fdo(["build"])
+        .fails_saying(7, &["0.00 %", "not of one kind", "`c = false`"]);
+    // Nothing left to use is no success either.
+    let t = project().compilers("gcc", "g++");
+    publish(&t, &[(campaign::RUST, RUST_SAMPLES)]);
+    let run = t.cargo_fdo(["build"]);
+    if !order(&t, "rust").contains("profile-sample-use") {
+        run.fails_saying(7, &["0.00 %", "rustc-bootstrap = true"]);
+    }
+}
+
+#[test]
 fn each_language_of_a_sampled_profile_is_held_against_the_limit_by_itself() {
     require!("gcc");
     let t = project()

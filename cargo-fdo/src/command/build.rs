@@ -139,7 +139,8 @@ fn optimized(
     let toolbox = session.toolbox(campaign.manifest.method)?;
     let has = |name| campaign.manifest.slices.contains_key(name);
     // `train` said which compiler that is.
-    let is_news = campaign.manifest.c_compiler.as_ref() != Some(&toolbox.c.version);
+    let is_news = toolbox.c.verdict != Verdict::Fits
+        || campaign.manifest.c_compiler.as_ref() != Some(&toolbox.c.version);
     if is_news && (has(campaign::C) || has(campaign::GCC)) {
         session.explain_c_compiler(&toolbox);
     }

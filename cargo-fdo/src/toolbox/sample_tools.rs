@@ -75,10 +75,11 @@ impl RustSamples {
 }
 
 impl SampleTools {
-    /// Whether every compiler that uses samples proves it.
+    /// Whether every compiler that uses samples proves it. So it is where none uses any: that
+    /// nothing was used needs no other proof.
     pub fn verify(&self) -> bool {
         let all = [self.rust.reads(), self.c];
-        all.iter().flatten().all(|reads| reads.verify) && all.iter().any(Option::is_some)
+        all.iter().flatten().all(|reads| reads.verify)
     }
 }
 

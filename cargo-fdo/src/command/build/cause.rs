@@ -6,7 +6,7 @@ use crate::report::{self, UseReport};
 use crate::shim::evidence;
 use crate::store::Campaign;
 use crate::store::campaign::{self, Method};
-use crate::toolbox::{Toolbox, Verdict};
+use crate::toolbox::{RustSamples, Toolbox, Verdict};
 use fdo_build::flags::Counters;
 use fdo_build::protocol::{Family, Phase};
 
@@ -38,7 +38,7 @@ pub(super) fn of(
     if let Some(words) = other_c_compiler(campaign, toolbox) {
         return words;
     }
-    if let Some(words) = c_is_lost(session, report, campaign, toolbox) {
+    if let Some(words) = c_is_lost(session, report, toolbox) {
         return words;
     }
     if let Some(sampling) = &campaign.manifest.sampling
@@ -49,6 +49,13 @@ pub(super) fn of(
              (`repeat` in the table [sample] of fdo.toml), or another `frequency`",
             sampling.longer.ceil()
         );
+    }
+    if report.is_empty()
+        && let Some(samples) = &toolbox.samples
+        && let RustSamples::Unusable { reason, remedy } = &samples.rust
+        && campaign.manifest.slices.contains_key(campaign::RUST)
+    {
+        return format!("{reason}; {remedy}");
     }
     if report.is_empty() {
         return "this build contains none of the code that the profile is of".into();
@@ -63,20 +70,13 @@ pub(super) fn of(
 }
 
 /// C that this build compiles without its profile, where that is most of what is lost.
-fn c_is_lost(
-    session: &Session,
-    report: &UseReport,
-    campaign: &Campaign,
-    toolbox: &Toolbox,
-) -> Option<String> {
+fn c_is_lost(session: &Session, report: &UseReport, toolbox: &Toolbox) -> Option<String> {
     let lost = report.lost_counts_of(Lang::C);
     if lost * 2 <= report.lost_counts() {
         return None;
     }
     let out = "`c = false` for the package takes its counts out of the account";
-    if let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
-        && campaign.manifest.method == Method::Instrument
-    {
+    if let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict {
         return Some(format!(
             "the profile is of C and C++ too, and this build can't use it there: {reason}; {remedy}; \
              {out}"
