@@ -1,7 +1,9 @@
 //! File access that names the path in every error and never leaves half a file.
 
 use crate::error::{Diagnose, ExitCode};
+use std::fs::Permissions;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// A failed file operation.
@@ -92,15 +94,40 @@ pub fn write_quick(path: &Path, content: &[u8]) -> Result<()> {
 
 fn write(path: &Path, content: &[u8], durable: bool) -> Result<()> {
     let fail = |error| FsError::new("write", path, error);
+    let Some((path, permissions)) = replaceable(path).map_err(fail)? else {
+        // A device or a pipe takes what it is given; renaming over `/dev/null` would end it.
+        return std::fs::OpenOptions::new()
+            .write(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(content))
+            .map_err(fail);
+    };
     let dir = path.parent().unwrap_or(Path::new("."));
     create_dir(dir)?;
-    let mut file = tempfile::NamedTempFile::new_in(dir).map_err(fail)?;
+    let mut file = tempfile::Builder::new()
+        .permissions(permissions)
+        .tempfile_in(dir)
+        .map_err(fail)?;
     file.write_all(content).map_err(fail)?;
     if durable {
         file.as_file().sync_all().map_err(fail)?;
     }
-    file.persist(path).map_err(|error| fail(error.error))?;
+    file.persist(&path).map_err(|error| fail(error.error))?;
     Ok(())
+}
+
+/// The file to put in place, links followed, and its permissions (less what the umask takes);
+/// `None` where there is something that is not a file.
+fn replaceable(path: &Path) -> io::Result<Option<(PathBuf, Permissions)>> {
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => Ok(None),
+        Ok(there) if path.is_symlink() => Ok(Some((path.canonicalize()?, there.permissions()))),
+        Ok(there) => Ok(Some((path.to_owned(), there.permissions()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(Some((path.to_owned(), Permissions::from_mode(0o666))))
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes only if the content differs, so that the time stamp says when it changed.
@@ -175,5 +202,40 @@ pub fn remove_ours(root: &Path, dir: &Path) -> Result<()> {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(FsError::new("remove", dir, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+
+    #[test]
+    fn a_device_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        symlink("/dev/null", &link).unwrap();
+        write_atomic(&link, b"text").unwrap();
+        assert!(link.is_symlink());
+        let null = std::fs::metadata("/dev/null").unwrap();
+        assert!(null.file_type().is_char_device());
+        assert!(write_atomic(dir.path(), b"text").is_err());
+    }
+
+    #[test]
+    fn links_are_followed_and_permissions_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let [usual, file, link] = ["usual", "file", "link"].map(|name| dir.path().join(name));
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        std::fs::write(&usual, "").unwrap();
+        write_atomic(&file, b"old").unwrap();
+        assert_eq!(mode(&file), mode(&usual));
+
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        symlink("file", &link).unwrap();
+        write_atomic(&link, b"new").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
+        assert_eq!(mode(&file), 0o640);
     }
 }
