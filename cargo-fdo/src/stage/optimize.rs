@@ -1,6 +1,6 @@
 //! Builds with the profile, and proves that it was used.
 
-mod sum;
+pub(super) mod sum;
 
 use super::build::{self, BuildError, Built};
 use super::{census, sampled, units};

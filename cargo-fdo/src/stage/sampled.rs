@@ -1,6 +1,7 @@
 //! Sampled profiles in the optimised build: what each compiler reads, and what it used.
 
 use super::build::Built;
+use super::optimize::sum::{Found, Sum};
 use super::optimize::{LOST_SHOWN, OptimizeError, Place, STD, Use, c_place, rust_place};
 use super::{census, units};
 use crate::fs;
@@ -33,18 +34,26 @@ pub(super) fn prepare(
 ) -> Result<Slices, OptimizeError> {
     fs::create_dir(&layout.slices())?;
     let text = |name: &str| -> Result<Option<Slice>, OptimizeError> {
-        let (Some(text), Some((_, hash))) = (campaign.slice_text(name)?, campaign.slice(name))
-        else {
+        let Some((_, hash)) = campaign.slice(name) else {
             return Ok(None);
         };
         // Not the campaign's own file: named by content, it is the same one, in the same flags, for
         // every campaign that has this slice.
         let file = layout.slices().join(format!("{hash}.sample.txt"));
-        fs::write_if_changed(&file, &text)?;
-        Ok(Some(Slice {
+        let slice = Slice {
             hash: hash.to_owned(),
             file,
-        }))
+        };
+        let sum = Sum::beside(&slice.file);
+        if sum.check(&slice.file)? == Found::Whole {
+            return Ok(Some(slice));
+        }
+        let Some(text) = campaign.slice_text(name)? else {
+            return Ok(None);
+        };
+        sum.write(text.as_bytes())?;
+        fs::write_if_changed(&slice.file, &text)?;
+        Ok(Some(slice))
     };
     let gcc = match (&toolbox.samples, toolbox.c.family) {
         (Some(samples), Family::Gcc) => {

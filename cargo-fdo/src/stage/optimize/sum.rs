@@ -1,4 +1,4 @@
-//! Whether an indexed profile is still the one that we made. Compilers only warn about a damaged
+//! Whether a profile for compilers is still the one that we made. Compilers only warn about a damaged
 //! profile, and build without it.
 
 use crate::fs::{self, FsError};
@@ -8,15 +8,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Hash of an indexed profile, in a file beside it.
+/// Hash of such a profile, in a file beside it.
 ///
 /// Its first line is the SHA-256, its second one the [`stamp`] under which the profile was last
 /// seen to have it: reading megabytes takes longer than anything else in a build without changes.
-pub(super) struct Sum(PathBuf);
+pub(in crate::stage) struct Sum(PathBuf);
 
 /// What is there.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(in crate::stage) enum Found {
     /// The profile that we made.
     Whole,
     /// Something else.
@@ -26,11 +26,11 @@ pub(super) enum Found {
 }
 
 impl Sum {
-    pub(super) fn beside(file: &Path) -> Sum {
+    pub(in crate::stage) fn beside(file: &Path) -> Sum {
         Sum(file.with_extension("sha256"))
     }
 
-    pub(super) fn check(&self, file: &Path) -> Result<Found, FsError> {
+    pub(in crate::stage) fn check(&self, file: &Path) -> Result<Found, FsError> {
         let Ok(data) = file.metadata() else {
             return Ok(Found::Nothing);
         };
@@ -55,7 +55,7 @@ impl Sum {
         Ok(Found::Whole)
     }
 
-    pub(super) fn write(&self, content: &[u8]) -> Result<(), FsError> {
+    pub(in crate::stage) fn write(&self, content: &[u8]) -> Result<(), FsError> {
         fs::write_atomic(&self.0, format!("{}\n", digest::whole(content)).as_bytes())
     }
 }
