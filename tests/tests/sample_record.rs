@@ -174,6 +174,33 @@ fn a_recording_that_is_full_is_kept() {
 }
 
 #[test]
+fn a_recording_takes_the_place_of_no_other_file() {
+    require!("perf");
+    let t = Sandbox::project()
+        .file("notes.txt", "not a recording\n")
+        .file("dir/report.txt", "a report\n");
+    let busy = busy(300_000);
+    let record = |out: &str, more: &[&str]| {
+        let args = [&["record", "-o", out], more, &["--", "sh", "-c", &busy]].concat();
+        t.cargo_fdo(args)
+    };
+    record("notes.txt", &[]).fails_saying(2, &["notes.txt", "another kind"]);
+    assert_eq!(t.read("notes.txt"), "not a recording\n");
+    record("dir", &[]).fails_saying(2, &["dir", "not a file"]);
+    assert_eq!(t.read("dir/report.txt"), "a report\n");
+    record("nodir/a.data", &[]).fails_saying(2, &["nodir", "not there"]);
+
+    let _ = record("a.data", &[]).succeeds();
+    let first = std::fs::read(t.path("a.data")).unwrap();
+    record("a.data", &["--frequency", "0"]).fails_saying(2, &["--frequency"]);
+    assert_eq!(std::fs::read(t.path("a.data")).unwrap(), first);
+    std::os::unix::fs::symlink("a.data", t.path("link")).unwrap();
+    record("link", &[]).succeeds().stderr_has("a.data.old");
+    assert!(t.path("link").is_symlink());
+    assert_eq!(std::fs::read(t.path("a.data.old")).unwrap(), first);
+}
+
+#[test]
 fn a_recording_is_converted_by_the_program_that_it_is_of() {
     require!("perf", "gcc");
     let t = Sandbox::project().file(

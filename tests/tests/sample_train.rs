@@ -108,6 +108,10 @@ fn profiles_of_others_are_merged_by_weight() {
         .succeeds();
     let merged = fs::read_to_string(t.campaign("merged.sample.txt")).unwrap();
     assert_eq!(merged, "c_work:51:8\n 1: 17\n 2: 34\n");
+    let run = t.cargo_fdo(["import", "--dry-run", "one.txt"]).succeeds();
+    run.stderr_has("1 file would become");
+    let still = fs::read_to_string(t.campaign("merged.sample.txt")).unwrap();
+    assert_eq!(still, merged);
     let program = std::env::current_exe().unwrap();
     let program = program.to_str().unwrap();
     for (name, bytes, words) in [

@@ -15,6 +15,7 @@ use crate::stage::sample;
 use crate::stage::{census, units};
 use crate::store::campaign::{Method, WorkloadEntry};
 use crate::tool::Invocation;
+use crate::ui::plural;
 use fdo_build::protocol::Phase;
 use std::fs::File;
 use std::io::Read;
@@ -131,6 +132,13 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
     }
     if made.is_empty() && !material.recordings.is_empty() {
         return Err(ImportError::NoBuild(target_dir).into());
+    }
+    if session.settings.dry_run {
+        session.ui.note(format_args!(
+            "{} would become the profile; reading and converting them runs no commands",
+            plural(material.workloads.len(), "file")
+        ));
+        return Ok(());
     }
     let recorded = Recorded {
         made,

@@ -6,6 +6,7 @@ use crate::cli::RecordArgs;
 use crate::config::Sample;
 use crate::config::sizes;
 use crate::error::{Diagnose, ExitCode, Result};
+use crate::profile::sample::read::{InputKind, KIND_BYTES};
 use crate::report;
 use crate::stage::attend::{self, Times};
 use crate::stage::reading;
@@ -14,6 +15,7 @@ use crate::tool::perf::probe::{self, Wanted};
 use crate::tool::perf::{self, Limits, Perf, Whom};
 use crate::tool::{Invocation, Places};
 use crate::ui::{Ui, Verbosity, seconds};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ enum Misuse {
     },
     #[error("`{}` is no program that could be found", .0.display())]
     NoProgram(PathBuf),
+    #[error("`{}` can't become the recording: {why}", path.display())]
+    Output { path: PathBuf, why: &'static str },
 }
 
 impl Diagnose for Misuse {
@@ -47,6 +51,7 @@ impl Diagnose for Misuse {
             Misuse::NoProcess(_) => "`pgrep -f NAME` prints ids of running processes".into(),
             Misuse::Value { .. } => "such as `90s`, `5min`; `512M`, `4G`".into(),
             Misuse::NoProgram(_) => "a name in PATH, or a path".into(),
+            Misuse::Output { .. } => "`-o FILE` names another one".into(),
         })
     }
 }
@@ -83,8 +88,16 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         None => None,
         Some(text) => Some(duration(text)?),
     };
+    if args.frequency == Some(0) {
+        return Err(Misuse::Value {
+            option: "--frequency",
+            what: "number of samples a second",
+            value: "0".to_owned(),
+        }
+        .into());
+    }
     let here = std::env::current_dir().unwrap_or_default();
-    let out = here.join(args.output.as_deref().unwrap_or(Path::new("perf.data")));
+    let out = output(&here.join(args.output.as_deref().unwrap_or(Path::new("perf.data"))))?;
 
     let places = Places::of_process();
     let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
@@ -97,6 +110,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     let scratch = tempfile::tempdir().map_err(|error| {
         crate::fs::FsError::new("make a directory in", &std::env::temp_dir(), error)
     })?;
+    ui.detail("trying what perf can record here");
     let sampling = probe::find(&perf, &wanted, &places, scratch.path(), None)?;
     let call = match (&whom, &command) {
         (Some(whom), load) => {
@@ -114,6 +128,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         ui.detail("until they end, or Ctrl-C");
     }
     ui.verbose("Running", &call);
+    let earlier = keep(&out)?;
     let times = Times {
         enough,
         deadline: None,
@@ -121,6 +136,9 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     let attended = attend::run(&call, times, &out)?;
     match verdict(&attended, &out, limits.max_bytes) {
         Verdict::NoFile => {
+            if let Some(earlier) = &earlier {
+                rename(earlier, &out)?;
+            }
             return Err(RecordError::Perf {
                 what: what(args, command.as_ref()),
                 command: call.to_string(),
@@ -151,8 +169,76 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     );
     report::recording(&ui, &recording, &[]);
     reading::check_samples(&recording, &out)?;
+    if let Some(earlier) = earlier {
+        ui.note(format_args!(
+            "the earlier recording is `{}`",
+            earlier.display()
+        ));
+    }
     ui.data(out.display());
     Ok(())
+}
+
+/// Where perf will write: a place for a new file, or a recording that makes room.
+fn output(path: &Path) -> Result<PathBuf> {
+    let no = |why| {
+        Misuse::Output {
+            path: path.to_owned(),
+            why,
+        }
+        .into()
+    };
+    // perf would replace a link, and what it names stays.
+    let file = match path.canonicalize() {
+        Ok(file) => file,
+        Err(_) if path.parent().is_some_and(Path::is_dir) && !path.is_symlink() => {
+            return Ok(path.to_owned());
+        }
+        Err(_) => return Err(no("its directory is not there")),
+    };
+    let mut start = Vec::new();
+    let opened = std::fs::metadata(&file).and_then(|there| match there.is_file() {
+        true => std::fs::File::open(&file).map(Some),
+        false => Ok(None),
+    });
+    match opened {
+        Ok(Some(file)) => {
+            let _ = file.take(KIND_BYTES as u64).read_to_end(&mut start);
+        }
+        Ok(None) => return Err(no("it is not a file")),
+        Err(_) => return Err(no("it can't be read")),
+    }
+    match InputKind::of(&start) {
+        _ if start.is_empty() => Ok(file),
+        InputKind::PerfData | InputKind::PerfDataBigEndian | InputKind::PerfDataV1 => Ok(file),
+        _ => Err(no("there is a file of another kind")),
+    }
+}
+
+/// Makes room for a recording as perf does: an earlier one gets the ending `.old`.
+fn keep(out: &Path) -> Result<Option<PathBuf>> {
+    if std::fs::metadata(out).is_ok_and(|there| there.len() > 0) {
+        let mut old = out.as_os_str().to_owned();
+        old.push(".old");
+        let old = PathBuf::from(old);
+        if old.exists() && !old.is_file() {
+            return Err(Misuse::Output {
+                path: out.to_owned(),
+                why: "the earlier one can't be kept under its name with `.old`",
+            }
+            .into());
+        }
+        rename(out, &old)?;
+        return Ok(Some(old));
+    }
+    Ok(None)
+}
+
+fn rename(from: &Path, to: &Path) -> Result<()> {
+    Ok(
+        std::fs::rename(from, to)
+            .map_err(|error| crate::fs::FsError::new("rename", from, error))?,
+    )
 }
 
 fn whom(args: &RecordArgs) -> Result<Option<Whom>> {

@@ -45,6 +45,9 @@ pub struct UseReport {
 /// From which part of all counts on a language is worth a word.
 pub const NOTABLE: f64 = 0.01;
 
+/// And from which on it is one that nothing of them was used.
+const TRACE: f64 = 0.001;
+
 /// Counts, and how many of them were used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
@@ -206,7 +209,12 @@ impl UseReport {
         }
         let languages = self.languages.iter();
         languages
-            .filter(|(_, part)| self.part_of_all(part.total) >= NOTABLE)
+            .filter(|(_, part)| {
+                // Estimates of little-used code are no reason to fail, but that a compiler used
+                // nothing at all is: counts of one language say little of its part of the time.
+                let notable = if part.used == 0 { TRACE } else { NOTABLE };
+                self.part_of_all(part.total) >= notable
+            })
             .map(|(language, part)| Judged {
                 share: part.ratio(),
                 language: Some(language),

@@ -76,10 +76,17 @@ fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> 
         report::converted(ui, &outcome);
         profiles.add(&found, 1);
     }
-    let (profile, compilers) = match to {
-        Form::LlvmText | Form::LlvmExtbinary => (profiles.llvm, "rustc or clang"),
-        Form::GcovV1 | Form::GcovV2 | Form::GcovV3 => (profiles.gcc, "gcc"),
+    let (profile, compilers, others) = match to {
+        Form::LlvmText | Form::LlvmExtbinary => (profiles.llvm, "rustc or clang", profiles.gcc),
+        Form::GcovV1 | Form::GcovV2 | Form::GcovV3 => (profiles.gcc, "gcc", profiles.llvm),
     };
+    if !profile.functions.is_empty() && !others.functions.is_empty() {
+        ui.note(format_args!(
+            "in this form {} for {compilers}; {} of another compiler's code are left out",
+            plural(profile.functions.len(), "function"),
+            others.functions.len()
+        ));
+    }
     if profile.functions.is_empty() {
         return Err(ProfileError::NoCodeFor {
             path: binary.to_owned(),
