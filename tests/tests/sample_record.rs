@@ -236,4 +236,8 @@ fn a_recording_is_converted_by_the_program_that_it_is_of() {
         6,
         &["no sample in `hot` is in code that rustc or clang compiled"],
     );
+    let recording = std::fs::read(t.path("perf.data")).unwrap();
+    std::fs::write(t.path("perf.data"), &recording[..recording.len() / 2]).unwrap();
+    let run = convert("gcov-v2", "cut.afdo").succeeds();
+    run.stderr_has("cut short at byte");
 }

@@ -63,13 +63,18 @@ fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> 
         }
         .into());
     };
-    let recording = reading::recording(&input.path)?;
+    let mut recording = reading::recording(&input.path)?;
     reading::check_samples(&recording, &input.path)?;
+    // All but the samples themselves, to be shown.
+    let images = std::mem::take(&mut recording.images);
+    let shown = recording.clone();
+    recording.images = images;
     let made = Made {
         named: true,
         ..made
     };
     let picks = images::pick(recording, &[made], 0.0)?;
+    report::recording(ui, &shown, &picks.rows);
     let mut profiles = Profiles::default();
     for picked in &picks.picked {
         let (found, outcome) = conversion::run(picked, EXPECTED)?;
