@@ -121,6 +121,8 @@ fn write(path: &Path, content: &[u8], durable: bool) -> Result<()> {
 fn replaceable(path: &Path) -> io::Result<Option<(PathBuf, Permissions)>> {
     match std::fs::metadata(path) {
         Ok(there) if !there.is_file() => Ok(None),
+        // Renaming would replace it all the same.
+        Ok(there) if there.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
         Ok(there) if path.is_symlink() => Ok(Some((path.canonicalize()?, there.permissions()))),
         Ok(there) => Ok(Some((path.to_owned(), there.permissions()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -237,5 +239,9 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).unwrap(), b"new");
         assert_eq!(mode(&file), 0o640);
+
+        std::fs::set_permissions(&file, Permissions::from_mode(0o444)).unwrap();
+        assert!(write_atomic(&file, b"other").is_err());
+        assert_eq!(std::fs::read(&file).unwrap(), b"new");
     }
 }

@@ -47,6 +47,21 @@ unsigned long hot(unsigned n) {
 }
 ";
 
+/// A build script that makes the library of `hot.c` a shared one, by `$CC` and an object.
+pub const SHARED: &str = r#"
+fn main() {
+    println!("cargo::rerun-if-changed=hot.c");
+    let out = std::env::var("OUT_DIR").unwrap();
+    let script = "$CC -O2 -fPIC -c hot.c -o \"$OUT_DIR/hot.o\" \
+                  && $CC -shared \"$OUT_DIR/hot.o\" -o \"$OUT_DIR/libhot.so\"";
+    let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
+    assert!(status.success());
+    println!("cargo::rustc-link-search=native={out}");
+    println!("cargo::rustc-link-lib=dylib=hot");
+    println!("cargo::rustc-link-arg=-Wl,-rpath,{out}");
+}
+"#;
+
 /// A build script that runs `$CC` and `ar` by itself.
 pub const BY_HAND: &str = r#"
 fn main() {

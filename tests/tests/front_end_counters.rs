@@ -2,21 +2,6 @@
 
 use fdo_tests::{Call, Sandbox, projects, require, tools};
 
-/// The library of `hot.c` as a shared one.
-const SHARED: &str = r#"
-fn main() {
-    println!("cargo::rerun-if-changed=hot.c");
-    let out = std::env::var("OUT_DIR").unwrap();
-    let script = "$CC -O2 -fPIC -c hot.c -o \"$OUT_DIR/hot.o\" \
-                  && $CC -shared \"$OUT_DIR/hot.o\" -o \"$OUT_DIR/libhot.so\"";
-    let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
-    assert!(status.success());
-    println!("cargo::rustc-link-search=native={out}");
-    println!("cargo::rustc-link-lib=dylib=hot");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{out}");
-}
-"#;
-
 const FRONT_END: &str = "[package.app]\ncounters = \"frontend\"\n";
 
 /// The compiler's last call for `hot.c` in a phase.
@@ -46,7 +31,7 @@ fn front_end_counters_in_a_static_library_of_a_rust_program_are_refused() {
 fn a_shared_library_with_front_end_counters_gets_its_own_profile() {
     let (clang, clangxx) = (tools::llvm("clang"), tools::llvm("clang++"));
     require!(&clang, &clangxx, &tools::llvm("llvm-profdata"));
-    let t = Sandbox::c_project(SHARED)
+    let t = Sandbox::c_project(projects::SHARED)
         .file("fdo.toml", FRONT_END)
         .compilers(&clang, &clangxx);
     let run = t

@@ -53,30 +53,15 @@ fn objects_of_a_directory_that_is_not_used_any_more_prove_nothing() {
     is_stale(t.cargo_fdo(["build"]), UNSEEN);
 }
 
-/// An object by `$CC` for a shared library that it is linked into.
-const SHARED: &str = r#"
-fn main() {
-    println!("cargo::rerun-if-changed=hot.c");
-    let out = std::env::var("OUT_DIR").unwrap();
-    let script = "$CC -O2 -fPIC -c hot.c -o \"$OUT_DIR/hot.o\" \
-                  && $CC -shared \"$OUT_DIR/hot.o\" -o \"$OUT_DIR/libhot.so\"";
-    let status = std::process::Command::new("sh").args(["-c", script]).status().unwrap();
-    assert!(status.success());
-    println!("cargo::rustc-link-search=native={out}");
-    println!("cargo::rustc-link-lib=dylib=hot");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{out}");
-}
-"#;
-
 #[test]
 fn a_shared_library_that_another_compiler_made_beside_our_object_is_seen() {
     require!("gcc", &tools::llvm("clang"));
-    let t = trained(SHARED);
-    let gcc = SHARED.replace(
+    let t = trained(projects::SHARED);
+    let gcc = projects::SHARED.replace(
         "$CC -shared \\\"$OUT_DIR/hot.o\\\"",
         "gcc -O2 -fPIC -shared hot.c",
     );
-    assert_ne!(gcc, SHARED);
+    assert_ne!(gcc, projects::SHARED);
     t.write("build.rs", &gcc);
     is_stale(t.cargo_fdo(["build"]), UNSEEN);
     t.train()

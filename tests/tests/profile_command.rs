@@ -283,3 +283,12 @@ fn a_missing_llvm_profdata_is_an_unfit_tool_and_a_damaged_file_is_not() {
     let run = profile(&t, "show cut.profraw");
     let _ = run.fails_saying(6, &["cut.profraw", "llvm-profdata"]);
 }
+
+#[test]
+fn a_profile_goes_to_stdout_if_it_is_to() {
+    let t = without_llvm();
+    let run = profile(&t, "convert --to llvm-text a.txt -o -").succeeds();
+    let _ = profile(&t, "convert --to llvm-text a.txt -o a.again").succeeds();
+    assert_eq!(run.stdout(), t.read("a.again"));
+    assert!(!t.path("-").exists());
+}

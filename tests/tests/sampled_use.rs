@@ -217,6 +217,24 @@ fn clang_uses_llvms_text() {
 }
 
 #[test]
+fn a_damaged_slice_is_written_again() {
+    let (clang, clangxx) = (tools::llvm("clang"), tools::llvm("clang++"));
+    require!(&clang, &clangxx);
+    let t = project().compilers(&clang, &clangxx);
+    publish(&t, &[(campaign::C, C_SAMPLES)]);
+    let _ = t.cargo_fdo(["build"]).succeeds();
+    let slice = format!(
+        "target/fdo/v1/slices/{}.sample.txt",
+        content_hash(C_SAMPLES)
+    );
+    for damage in [b"c_work:1:1\n".as_slice(), b"\xff\xfe"] {
+        std::fs::write(t.path(&slice), damage).unwrap();
+        let _ = t.cargo_fdo(["build"]).succeeds();
+        assert_eq!(t.read(&slice), C_SAMPLES);
+    }
+}
+
+#[test]
 fn a_function_that_is_not_there_any_more_is_lost() {
     require!("gcc");
     let t = project().compilers("gcc", "g++");

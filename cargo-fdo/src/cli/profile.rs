@@ -42,7 +42,7 @@ pub struct MergeArgs {
     /// A profile whose counts count W times; may be repeated
     #[arg(short, long, value_name = "W,FILE")]
     pub weighted_input: Vec<OsString>,
-    /// The file to write
+    /// The file to write; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]
@@ -120,7 +120,7 @@ pub struct ConvertArgs {
     /// The program that was recorded, with its line tables: needed for a recording of perf
     #[arg(long, value_name = "PROGRAM")]
     pub binary: Option<PathBuf>,
-    /// The file to write
+    /// The file to write; `-` for stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     #[command(flatten)]

@@ -135,7 +135,7 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
     }
     if session.settings.dry_run {
         session.ui.note(format_args!(
-            "{} would become the profile; reading and converting them runs no commands",
+            "{} would become the profile; nothing was changed",
             plural(material.workloads.len(), "file")
         ));
         return Ok(());

@@ -133,12 +133,16 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         enough,
         deadline: None,
     };
-    let attended = attend::run(&call, times, &out)?;
+    let attended = match attend::run(&call, times, &out) {
+        Ok(attended) => attended,
+        Err(error) => {
+            give_back(earlier.as_deref(), &out)?;
+            return Err(error.into());
+        }
+    };
     match verdict(&attended, &out, limits.max_bytes) {
         Verdict::NoFile => {
-            if let Some(earlier) = &earlier {
-                rename(earlier, &out)?;
-            }
+            give_back(earlier.as_deref(), &out)?;
             return Err(RecordError::Perf {
                 what: what(args, command.as_ref()),
                 command: call.to_string(),
@@ -194,6 +198,7 @@ fn output(path: &Path) -> Result<PathBuf> {
         Err(_) if path.parent().is_some_and(Path::is_dir) && !path.is_symlink() => {
             return Ok(path.to_owned());
         }
+        Err(_) if path.is_symlink() => return Err(no("it is a link to nothing")),
         Err(_) => return Err(no("its directory is not there")),
     };
     let mut start = Vec::new();
@@ -232,6 +237,14 @@ fn keep(out: &Path) -> Result<Option<PathBuf>> {
         return Ok(Some(old));
     }
     Ok(None)
+}
+
+/// Nothing was recorded: the earlier recording has its name again.
+fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
+    match earlier {
+        Some(earlier) if !out.exists() => rename(earlier, out),
+        _ => Ok(()),
+    }
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {

@@ -162,11 +162,7 @@ fn convert(
     for sum in sums.into_iter().filter(|sum| sum.samples > 0) {
         facts.event.clone_from(&sum.event.name);
         facts.branch_stacks |= sum.event.branch_stacks;
-        let shown = Recording {
-            images: Vec::new(),
-            event: sum.event.clone(),
-            ..sum
-        };
+        let shown = sum.without_images();
         let picks = images::pick(sum, &recorded.made, config.min_share)?;
         report::recording(&session.ui, &shown, &picks.rows);
         for picked in &picks.picked {

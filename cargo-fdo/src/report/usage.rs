@@ -45,7 +45,7 @@ pub struct UseReport {
 /// From which part of all counts on a language is worth a word.
 pub const NOTABLE: f64 = 0.01;
 
-/// And from which on it is one that nothing of them was used.
+/// From which part on it is one that no compiler used anything of a language's counts.
 const TRACE: f64 = 0.001;
 
 /// Counts, and how many of them were used.

@@ -99,6 +99,30 @@ struct Found {
 }
 
 impl Found {
+    /// Libraries in a script's own directory, where it tells rustc to look for them.
+    fn look_into_libraries(&mut self, out_dir: &Path, linked: &[PathBuf]) {
+        let dirs: BTreeSet<&PathBuf> = linked
+            .iter()
+            .filter(|dir| dir.starts_with(out_dir))
+            .collect();
+        for path in dirs
+            .into_iter()
+            .flat_map(|dir| fs::list(dir).unwrap_or_default())
+        {
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("a") => self
+                    .archived
+                    .extend(object_file::archive_code(&path).unwrap_or_default()),
+                Some("so") => {
+                    if let Ok(bytes) = std::fs::read(&path) {
+                        self.shared.push(Code::of(&bytes));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn compiled(mut self) -> Compiled {
         // A package may have two scripts' runs, and each finds what is outside.
         self.said.sort_by(|a, b| a.output.cmp(&b.output));
@@ -271,30 +295,4 @@ fn is_of_target(out_dir: &Path, target_dir: &Path) -> bool {
         .components()
         .nth(1)
         .is_none_or(|part| part.as_os_str() != "build")
-}
-
-impl Found {
-    /// Libraries in a script's own directory, where it tells rustc to look for them.
-    fn look_into_libraries(&mut self, out_dir: &Path, linked: &[PathBuf]) {
-        let dirs: BTreeSet<&PathBuf> = linked
-            .iter()
-            .filter(|dir| dir.starts_with(out_dir))
-            .collect();
-        for path in dirs
-            .into_iter()
-            .flat_map(|dir| fs::list(dir).unwrap_or_default())
-        {
-            match path.extension().and_then(|ending| ending.to_str()) {
-                Some("a") => self
-                    .archived
-                    .extend(object_file::archive_code(&path).unwrap_or_default()),
-                Some("so") => {
-                    if let Ok(bytes) = std::fs::read(&path) {
-                        self.shared.push(Code::of(&bytes));
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
 }

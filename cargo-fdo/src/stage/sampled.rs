@@ -52,7 +52,8 @@ pub(super) fn prepare(
             return Ok(None);
         };
         sum.write(text.as_bytes())?;
-        fs::write_if_changed(&slice.file, &text)?;
+        // Not compared with what is there: that may be damaged, and no text.
+        fs::write_quick(&slice.file, text.as_bytes())?;
         Ok(Some(slice))
     };
     let gcc = match (&toolbox.samples, toolbox.c.family) {

@@ -41,6 +41,13 @@ pub(super) fn of(
     if let Some(words) = c_is_lost(session, report, toolbox) {
         return words;
     }
+    if report.is_empty()
+        && let Some(samples) = &toolbox.samples
+        && let RustSamples::Unusable { reason, remedy } = &samples.rust
+        && manifest.slices.contains_key(campaign::RUST)
+    {
+        return format!("{reason}; {remedy}");
+    }
     if let Some(sampling) = &campaign.manifest.sampling
         && sampling.longer > report::LONGER
     {
@@ -49,13 +56,6 @@ pub(super) fn of(
              (`repeat` in the table [sample] of fdo.toml), or another `frequency`",
             sampling.longer.ceil()
         );
-    }
-    if report.is_empty()
-        && let Some(samples) = &toolbox.samples
-        && let RustSamples::Unusable { reason, remedy } = &samples.rust
-        && campaign.manifest.slices.contains_key(campaign::RUST)
-    {
-        return format!("{reason}; {remedy}");
     }
     if report.is_empty() {
         return "this build contains none of the code that the profile is of".into();

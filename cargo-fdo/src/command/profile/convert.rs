@@ -42,7 +42,7 @@ pub(super) fn run(args: &ConvertArgs, toolchain: Option<&str>, ui: &Ui) -> Resul
         ui,
     };
     let written = form.write(content)?;
-    fs::write_atomic(&args.output, &written)?;
+    super::put(&args.output, &written)?;
     ui.status(
         "Converted",
         format_args!(
@@ -63,12 +63,9 @@ fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> 
         }
         .into());
     };
-    let mut recording = reading::recording(&input.path)?;
+    let recording = reading::recording(&input.path)?;
     reading::check_samples(&recording, &input.path)?;
-    // All but the samples themselves, to be shown.
-    let images = std::mem::take(&mut recording.images);
-    let shown = recording.clone();
-    recording.images = images;
+    let shown = recording.without_images();
     let made = Made {
         named: true,
         ..made

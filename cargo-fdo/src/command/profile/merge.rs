@@ -8,7 +8,6 @@ use super::input::{Content, Family, Input};
 use super::llvm::Llvm;
 use crate::cli::profile::MergeArgs;
 use crate::error::Result;
-use crate::fs;
 use crate::profile::kind::Kind;
 use crate::profile::sample::gcov::{self, GcovProfile};
 use crate::profile::sample::{SampleProfile, llvm_text, merge};
@@ -52,7 +51,7 @@ pub(super) fn run(args: &MergeArgs, toolchain: Option<&str>, ui: &Ui) -> Result<
             .into());
         }
     };
-    fs::write_atomic(&args.output, &written)?;
+    super::put(&args.output, &written)?;
     ui.status(
         "Merged",
         format_args!(

@@ -14,7 +14,10 @@ pub use error::ProfileError;
 use crate::cli::CargoArgs;
 use crate::cli::profile::{ProfileArgs, ProfileCommand};
 use crate::error::Result;
+use crate::fs::{self, FsError};
 use crate::settings;
+use std::io::Write as _;
+use std::path::Path;
 
 /// Runs it.
 ///
@@ -29,4 +32,14 @@ pub fn run(args: &ProfileArgs, toolchain: Option<&str>) -> Result<()> {
         ProfileCommand::Diff(args) => diff::run(args, toolchain, &ui),
         ProfileCommand::Convert(args) => convert::run(args, toolchain, &ui),
     }
+}
+
+/// Writes a profile where the user wants it; `-` is stdout.
+fn put(output: &Path, profile: &[u8]) -> Result<()> {
+    if output == Path::new("-") {
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout.write_all(profile).and_then(|()| stdout.flush());
+        return Ok(written.map_err(|error| FsError::new("write to", Path::new("stdout"), error))?);
+    }
+    Ok(fs::write_atomic(output, profile)?)
 }

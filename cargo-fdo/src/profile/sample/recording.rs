@@ -28,6 +28,17 @@ pub struct Recording {
     pub cut_short_at: Option<u64>,
 }
 
+impl Recording {
+    /// All but the samples themselves, to be shown when those are converted.
+    pub fn without_images(&self) -> Recording {
+        Recording {
+            images: Vec::new(),
+            event: self.event.clone(),
+            ..*self
+        }
+    }
+}
+
 /// What the recording counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Event {
