@@ -128,16 +128,23 @@ impl Question {
             if package.source.is_none() {
                 let dir = &package.manifest_dir;
                 files.insert(dir.join("Cargo.toml"));
-                // Targets are found in these; members beside the package.
+                // Targets are found in these.
                 files.insert(dir.clone());
                 for inside in ["src", "src/bin", "examples", "tests", "benches"] {
                     files.insert(dir.join(inside));
                 }
-                files.extend(dir.parent().map(Path::to_owned));
+                // Members beside the package. What the whole project lies in has other things,
+                // and changes all the time where it is a home or /tmp.
+                let around = dir
+                    .parent()
+                    .filter(|parent| !root.starts_with(parent) || *parent == root);
+                files.extend(around.map(Path::to_owned));
             }
         }
         for dir in self.cwd.ancestors().chain(root.ancestors()) {
             for name in [
+                // One that appears may be a workspace around this one.
+                "Cargo.toml",
                 ".cargo/config.toml",
                 ".cargo/config",
                 "rust-toolchain",
@@ -169,6 +176,7 @@ fn stamp(path: &Path) -> Option<Stamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Package;
 
     fn answers(root: &Path) -> Answers {
         Answers {
@@ -208,6 +216,41 @@ mod tests {
 
         std::fs::write(root.join("Cargo.lock"), "").unwrap();
         assert!(question.recall(&cache).is_none());
+    }
+
+    #[test]
+    fn what_happens_beside_the_project_matters_only_if_it_can_be_a_workspace() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("project");
+        std::fs::create_dir(&root).unwrap();
+        let question = Question::new(&root.join("cargo"), &root.join("rustc"), Vec::new());
+        let mut answers = answers(&root);
+        answers.workspace.packages = vec![Package {
+            name: "a".into(),
+            version: "0.1.0".into(),
+            cargo_id: "a".into(),
+            manifest_dir: root.clone(),
+            source: None,
+            is_member: true,
+            has_build_script: false,
+            crates: Vec::new(),
+            bins: Vec::new(),
+            examples: Vec::new(),
+            benches: Vec::new(),
+            links: None,
+        }];
+        let cache = tempfile::tempdir().unwrap();
+        question.remember(cache.path(), &answers);
+        std::fs::write(dir.path().join("other"), "").unwrap();
+        assert!(question.recall(cache.path()).is_some());
+        std::fs::write(dir.path().join("Cargo.toml"), "[workspace]").unwrap();
+        assert!(question.recall(cache.path()).is_none());
+
+        answers.workspace.packages[0].manifest_dir = dir.path().join("members/a");
+        std::fs::create_dir_all(dir.path().join("members/a")).unwrap();
+        question.remember(cache.path(), &answers);
+        std::fs::create_dir(dir.path().join("members/b")).unwrap();
+        assert!(question.recall(cache.path()).is_none());
     }
 
     #[test]

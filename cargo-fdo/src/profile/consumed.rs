@@ -8,7 +8,8 @@ use super::evidence::Evidence;
 use super::instr_text::Record;
 use super::names;
 use super::slice::group_key;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What made a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -137,7 +138,7 @@ pub fn consumed<'a>(
     keep_lost: usize,
 ) -> Consumed {
     // By group: the same function may have been applied under any unit number.
-    let mut groups: BTreeMap<(std::borrow::Cow<'_, str>, u64), &Record> = BTreeMap::new();
+    let mut groups: BTreeMap<(Cow<'_, str>, u64), &Record> = BTreeMap::new();
     for record in records {
         if record.total() > 0 {
             groups.entry(group_key(record)).or_insert(record);
@@ -171,6 +172,31 @@ pub fn consumed<'a>(
     result
 }
 
+/// The hash that a compiler meant for a function that the profile knows by `known`.
+///
+/// rustc's threads write into each other's lines, a piece at a time: digits of another may come
+/// before the number or behind it, or another function's hash in its place. LLVM prints a name
+/// because it found it in the profile with some hash; a number that is not one of the name's but
+/// is, or has in it, a hash of this profile was torn, and the name stands for its only hash.
+fn whole_hash(known: &[u64], printed: u64, of_profile: &HashSet<String>) -> u64 {
+    match known {
+        [only] if *only != printed => {
+            let digits = printed.to_string();
+            // A hash has the number of counters in its upper bits, and 17 digits at least.
+            let another_number = digits.len() < TELLING_DIGITS;
+            let torn = another_number
+                || (0..digits.len())
+                    .flat_map(|from| (from + TELLING_DIGITS..=digits.len()).map(move |to| from..to))
+                    .any(|part| of_profile.contains(&digits[part]));
+            if torn { *only } else { printed }
+        }
+        _ => printed,
+    }
+}
+
+/// Shorter hashes than this might be found in any number.
+const TELLING_DIGITS: usize = 10;
+
 /// Evidence, indexed for the questions asked.
 struct Witness<'a> {
     /// Group keys that were applied.
@@ -194,16 +220,29 @@ impl<'a> Witness<'a> {
             odd: Vec::new(),
             mismatched: BTreeSet::new(),
         };
-        for (name, hash) in &evidence.applied {
-            let key = names::without_cgu(name).into_owned();
-            witness.hashed.insert(key.clone());
-            witness.hashed.insert(names::symbol(name).to_owned());
-            witness.applied.insert((key, *hash));
-        }
         let mut known: HashSet<&str> = HashSet::new();
+        let mut hashes: HashMap<Cow<'_, str>, Vec<u64>> = HashMap::new();
+        let mut of_profile: HashSet<String> = HashSet::new();
         for record in records {
             known.insert(&record.name);
             known.insert(names::symbol(&record.name));
+            let (key, hash) = group_key(record);
+            hashes.entry(key).or_default().push(hash);
+            of_profile.insert(hash.to_string());
+        }
+        for (name, hash) in &evidence.applied {
+            let key = names::without_cgu(name);
+            let Some(known_hashes) = hashes.get(&key) else {
+                // Of another profile's function, or with a piece of another thread in it.
+                if ["_R", "_ZN"].iter().any(|mark| name.contains(mark)) {
+                    witness.odd.push(name);
+                }
+                continue;
+            };
+            let hash = whole_hash(known_hashes, *hash, &of_profile);
+            witness.hashed.insert(key.clone().into_owned());
+            witness.hashed.insert(names::symbol(name).to_owned());
+            witness.applied.insert((key.into_owned(), hash));
         }
         for token in &evidence.tokens {
             let key = names::without_cgu(token);
@@ -248,6 +287,9 @@ impl<'a> Witness<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod torn;
 
 #[cfg(test)]
 mod tests {

@@ -155,13 +155,27 @@ impl Orders {
         packages: &[KeyedPackage],
         with_c: &BTreeSet<String>,
     ) -> Result<(), FsError> {
+        let own: BTreeSet<&str> = self.own.keys().map(|(id, _)| id.as_str()).collect();
+        // A graph has hundreds of packages and, mostly, one order for each language.
+        let [rust, c, none] = [
+            (Language::Rust, true),
+            (Language::C, true),
+            (Language::C, false),
+        ]
+        .map(|(language, holds_c)| self.key("", language, holds_c));
         for package in packages {
             let holds_c = with_c.contains(&package.id);
-            let path = protocol::key_file(state, &package.id, Language::Rust);
-            fs::write_if_changed(&path, &self.key(&package.id, Language::Rust, false))?;
+            let write = |language, common: &str| {
+                let path = protocol::key_file(state, &package.id, language);
+                if own.contains(package.id.as_str()) {
+                    fs::write_if_changed(&path, &self.key(&package.id, language, holds_c))
+                } else {
+                    fs::write_if_changed(&path, common)
+                }
+            };
+            write(Language::Rust, &rust)?;
             if package.has_build_script {
-                let path = protocol::key_file(state, &package.id, Language::C);
-                fs::write_if_changed(&path, &self.key(&package.id, Language::C, holds_c))?;
+                write(Language::C, if holds_c { &c } else { &none })?;
             }
         }
         Ok(())

@@ -51,13 +51,15 @@ impl Places {
     pub fn versions(&self, name: &str) -> Vec<(u32, PathBuf)> {
         let mut found = Vec::new();
         for dir in std::env::split_paths(&self.path) {
-            for path in crate::fs::list(&dir).unwrap_or_default() {
-                let version = path
-                    .file_name()
-                    .and_then(OsStr::to_str)
+            // By name before anything else: `/usr/bin` has thousands of others, and every build
+            // comes through here.
+            for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+                let file = entry.file_name();
+                let version = file
+                    .to_str()
                     .and_then(|file| file.strip_prefix(name)?.strip_prefix('-')?.parse().ok());
                 if let Some(version) = version {
-                    found.push((version, path));
+                    found.push((version, entry.path()));
                 }
             }
         }

@@ -169,14 +169,14 @@ enum Dump {
     No,
 }
 
-/// `Dump Function NAME Hash: NNN\t`, in one piece.
+/// `Dump Function NAME Hash: NNN\t`, in one piece. Without its end the number may be another
+/// thread's.
 fn clean_dump(text: &[u8]) -> Option<(&str, u64)> {
     let rest = text.strip_prefix(b"Dump Function ")?;
     let (name, rest) = cut(rest, b" Hash: ")?;
     let (hash, rest) = number(rest)?;
-    let whole = rest.is_empty() || rest == b"\t";
     let one = marker(name).is_none() && !STRONG.iter().any(|mark| find(name, mark).is_some());
-    if !whole || !one || name.is_empty() {
+    if rest != b"\t" || !one || name.is_empty() {
         return None;
     }
     Some((std::str::from_utf8(name).ok()?, hash))
@@ -288,6 +288,10 @@ impl<'a> Pieces<'a> {
         if let Some(end) = find(rest, b"  Index=") {
             let name = rest.get(..end).unwrap_or_default();
             if !name.contains(&b' ') && !STRONG.iter().any(|mark| find(name, mark).is_some()) {
+                // No block is called so: a function's name of another thread.
+                if looks_like_symbol(name) {
+                    self.tokens.push(name);
+                }
                 self.at += end;
             }
         }
