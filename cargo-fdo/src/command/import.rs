@@ -5,7 +5,6 @@ use super::sampled::{self, Material, Recorded};
 use super::train::sample::perf;
 use crate::cli::{ImportArgs, MatchArgs};
 use crate::error::{Diagnose, ExitCode, Result};
-use crate::fs::FsError;
 use crate::profile::sample::read::{InputKind, KIND_BYTES};
 use crate::profile::sample::{gcov, llvm_text};
 use crate::report;
@@ -38,8 +37,6 @@ enum ImportError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    #[error(transparent)]
-    Fs(#[from] FsError),
 }
 
 impl Diagnose for ImportError {
@@ -48,7 +45,6 @@ impl Diagnose for ImportError {
             ImportError::Weight(_) | ImportError::NotLinked(_) => ExitCode::Usage,
             ImportError::NoBuild(_) => ExitCode::Training,
             ImportError::Kind { .. } | ImportError::Unreadable { .. } => ExitCode::Profile,
-            ImportError::Fs(error) => error.exit_code(),
         }
     }
 
@@ -67,7 +63,6 @@ impl Diagnose for ImportError {
                     .into(),
             ),
             ImportError::Unreadable { .. } => None,
-            ImportError::Fs(error) => error.hint(),
         }
     }
 }
@@ -113,6 +108,12 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
             seconds: 0.0,
             slowdown: None,
         });
+    }
+    if !material.recordings.is_empty() && !material.profiles.is_empty() {
+        session.ui.warn(
+            "counts of a finished profile and of a recording have scales of their own, and are added \
+             up as they are: `-w N,FILE` weighs them",
+        );
     }
     let _lock = session.lock()?;
     let toolbox = session.toolbox(Method::Sample)?;
@@ -161,15 +162,15 @@ fn weighted(input: &str) -> Result<(PathBuf, u32)> {
 
 /// A profile; `None` for a recording, which is read later, as a stream.
 fn read(path: &Path, session: &Session) -> Result<Option<Profiles>> {
-    let fail = |error| FsError::new("read", path, error);
-    let mut start = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(KIND_BYTES as u64).read_to_end(&mut start))
-        .map_err(fail)?;
     let unreadable = |source: Box<dyn std::error::Error + Send + Sync>| ImportError::Unreadable {
         path: path.to_owned(),
         source,
     };
+    let fail = |error| unreadable(Box::new(error));
+    let mut start = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(KIND_BYTES as u64).read_to_end(&mut start))
+        .map_err(fail)?;
     let whole = || std::fs::read(path).map_err(fail);
     let mut profiles = Profiles::default();
     if gcov::recognises(&start) {

@@ -6,8 +6,11 @@ use crate::cli::RecordArgs;
 use crate::config::Sample;
 use crate::config::sizes;
 use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
+use crate::profile::digest;
 use crate::profile::sample::read::{InputKind, KIND_BYTES};
 use crate::report;
+use crate::shim::Links;
 use crate::stage::attend::{self, Times};
 use crate::stage::reading;
 use crate::stage::record::{RecordError, Verdict, verdict};
@@ -100,18 +103,21 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     let out = output(&here.join(args.output.as_deref().unwrap_or(Path::new("perf.data"))))?;
 
     let places = Places::of_process();
-    let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
-    let perf = Perf::locate(args.perf.as_deref(), variable.as_deref(), &places)?;
+    let named = args.perf.as_deref().map(|perf| (perf, "`--perf`"));
+    let perf = Perf::locate(named, perf::variable().as_deref(), &places)?;
     let wanted = Wanted {
         event: args.event.clone(),
         branch_stacks: None,
         frequency: args.frequency,
     };
-    let scratch = tempfile::tempdir().map_err(|error| {
-        crate::fs::FsError::new("make a directory in", &std::env::temp_dir(), error)
-    })?;
-    ui.detail("trying what perf can record here");
-    let sampling = probe::find(&perf, &wanted, &places, scratch.path(), None)?;
+    let scratch = tempfile::Builder::new().prefix("cargo-fdo-").tempdir();
+    let scratch = scratch
+        .map_err(|error| fs::FsError::new("make a directory in", &std::env::temp_dir(), error))?;
+    let memory = memory(&wanted);
+    if !memory.as_deref().is_some_and(Path::is_file) {
+        ui.detail("trying what perf can record here");
+    }
+    let sampling = probe::find(&perf, &wanted, &places, scratch.path(), memory.as_deref())?;
     let call = match (&whom, &command) {
         (Some(whom), load) => {
             probe::try_to_attach(&perf, &sampling, whom, scratch.path())?;
@@ -179,8 +185,24 @@ pub fn run(args: &RecordArgs) -> Result<()> {
             earlier.display()
         ));
     }
+    ui.status(
+        "Finished",
+        format_args!(
+            "recording; `cargo fdo import {}` makes a profile of it where the program was built",
+            Invocation::new(&out)
+        ),
+    );
     ui.data(out.display());
     Ok(())
+}
+
+/// Where it is remembered what perf can record here. There may be no project, and trying all that
+/// it can not takes seconds.
+fn memory(wanted: &Wanted) -> Option<PathBuf> {
+    let wanted = serde_json::to_vec(wanted).ok()?;
+    let dir = Links::ensure().ok()?.cache().join("perf");
+    fs::create_dir(&dir).ok()?;
+    Some(dir.join(format!("{}.json", digest::short(&wanted, 8))))
 }
 
 /// Where perf will write: a place for a new file, or a recording that makes room.
@@ -248,10 +270,7 @@ fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
 }
 
 fn rename(from: &Path, to: &Path) -> Result<()> {
-    Ok(
-        std::fs::rename(from, to)
-            .map_err(|error| crate::fs::FsError::new("rename", from, error))?,
-    )
+    Ok(std::fs::rename(from, to).map_err(|error| fs::FsError::new("rename", from, error))?)
 }
 
 fn whom(args: &RecordArgs) -> Result<Option<Whom>> {

@@ -189,6 +189,15 @@ fn convert(
     Ok((profiles, facts))
 }
 
+/// Proves the converter and the merger of the configuration, before anything long is done for them.
+pub(super) fn prove(session: &Session, toolbox: &Toolbox, recorder: Recorder<'_>) -> Result<()> {
+    external(session, toolbox, recorder)?;
+    if session.config.sample.merger == Merger::ProfileMerger {
+        sample_converter::prove_merger(scratch(session)?.path())?;
+    }
+    Ok(())
+}
+
 /// The converter of the configuration, proved, if it is not ours.
 fn external(
     session: &Session,
@@ -262,6 +271,7 @@ fn merge(session: &Session, into: &mut Profiles, others: &[(Profiles, u64)]) -> 
     }
     // It has no weights: a file is listed as often as it weighs.
     let scratch = scratch(session)?;
+    sample_converter::prove_merger(scratch.path())?;
     let mut files = Vec::new();
     let own = std::mem::take(&mut into.gcc);
     let gcc =
@@ -271,7 +281,7 @@ fn merge(session: &Session, into: &mut Profiles, others: &[(Profiles, u64)]) -> 
             continue;
         }
         let path = scratch.path().join(format!("{at}.afdo"));
-        let file = gcov::GcovProfile::new(gcov::Version::V2, profile.clone());
+        let file = gcov::GcovProfile::new(gcov::Version::V1, profile.clone());
         fs::write_quick(&path, &gcov::write(&file).bytes)?;
         files.extend(std::iter::repeat_n(
             path,

@@ -53,7 +53,11 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         "  C and C++  {}",
         manifest.c_compiler.as_deref().unwrap_or("not profiled")
     ));
-    if let Some(sampling) = &manifest.sampling {
+    if let Some(sampling) = &manifest.sampling
+        && sampling.samples == 0
+    {
+        ui.data("  samples    in finished profiles, so that it is not known how many");
+    } else if let Some(sampling) = &manifest.sampling {
         let stacks = match sampling.branch_stacks {
             true => "branch stacks",
             false => "no branch stacks",

@@ -148,7 +148,7 @@ pub fn facts(report: &Report, rustc: &Path, places: &Places) -> Facts {
             .as_ref()
             .is_some_and(crate::tool::canary::Canary::alive)
     };
-    let variable = std::env::var_os(crate::tool::perf::VARIABLE).map(PathBuf::from);
+    let variable = crate::tool::perf::variable();
     let sampling = tempfile::tempdir()
         .map_err(|error| error.to_string())
         .and_then(|scratch| {

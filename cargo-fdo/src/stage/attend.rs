@@ -68,6 +68,7 @@ pub fn run(call: &Invocation, times: Times, out: &Path) -> Result<Attended, Tool
         // its command none but perf's own SIGTERM.
         command.process_group(0);
     }
+    super::orphan::end_with_us(&mut command);
     let start = Instant::now();
     let mut child = command.spawn().map_err(|source| call.start_error(source))?;
     let (status, end) =

@@ -68,6 +68,7 @@ impl Family {
         command: &mut Command,
         limit: Option<Duration>,
     ) -> io::Result<Option<ExitStatus>> {
+        super::orphan::end_with_us(command);
         let child = command.spawn()?;
         let main = child.id() as i32;
         let ended = in_background(child);

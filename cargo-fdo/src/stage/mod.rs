@@ -23,6 +23,7 @@ pub mod instrument;
 pub mod merge;
 pub mod optimize;
 pub mod origin;
+mod orphan;
 pub mod reading;
 pub mod record;
 pub mod sample;

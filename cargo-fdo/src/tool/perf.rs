@@ -23,7 +23,13 @@ const KERNEL_DIRS: [&str; 3] = [
 ];
 
 /// The variable that names a perf.
-pub const VARIABLE: &str = "PERF";
+const VARIABLE: &str = "PERF";
+
+/// What the variable names; an empty one names nothing.
+pub fn variable() -> Option<PathBuf> {
+    let value = std::env::var_os(VARIABLE)?;
+    (!value.is_empty()).then(|| value.into())
+}
 
 /// A perf that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,27 +91,23 @@ impl Diagnose for PerfError {
 }
 
 impl Perf {
-    /// The perf that the configuration or the variable names, else the first that runs.
+    /// The perf that is named, with who names it, or that the variable names, else the first that runs.
     ///
     /// # Errors
     ///
     /// [`PerfError`]
     pub fn locate(
-        configured: Option<&Path>,
+        named: Option<(&Path, &'static str)>,
         variable: Option<&Path>,
         places: &Places,
     ) -> Result<Perf, PerfError> {
-        for (named, origin) in [
-            (configured, "the configuration"),
-            (variable, "the variable PERF"),
-        ] {
-            if let Some(program) = named {
-                return attempt(program, places).map_err(|reason| PerfError::Unusable {
-                    program: program.to_owned(),
-                    origin,
-                    reason,
-                });
-            }
+        let variable = variable.map(|program| (program, "the variable PERF"));
+        if let Some((program, origin)) = named.or(variable) {
+            return attempt(program, places).map_err(|reason| PerfError::Unusable {
+                program: program.to_owned(),
+                origin,
+                reason,
+            });
         }
         let in_path = places.find("perf");
         let mut candidates: Vec<PathBuf> = in_path.iter().cloned().collect();
@@ -308,7 +310,8 @@ mod tests {
         script(&perf, "echo 'perf version 6.8.12'");
         let found = Perf::locate(None, None, &places).unwrap();
         assert_eq!((found.program, found.version.as_str()), (perf, "6.8.12"));
-        let named = Perf::locate(Some(Path::new("no/perf")), None, &places).unwrap_err();
+        let named =
+            Perf::locate(Some((Path::new("no/perf"), "fdo.toml")), None, &places).unwrap_err();
         assert!(named.to_string().contains("not there"), "{named}");
     }
 

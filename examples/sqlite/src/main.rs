@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use rusqlite::Connection;
 use sqlite_demo::{STEPS, Shop, mix};
 
-const USAGE: &str = "usage: sqlite-demo mixed ORDERS SEED
+const USAGE: &str = "usage: sqlite-demo mixed ORDERS SEED [ROUNDS]
        sqlite-demo fill|query ORDERS SEED DATABASE";
 
 fn main() -> ExitCode {
@@ -32,15 +32,26 @@ fn run(arguments: &[String]) -> Result<u64, Box<dyn Error>> {
             .map_err(|_| format!("`{text}` is not a number\n{USAGE}"))
     };
     let (orders, seed) = (number(orders)?, number(seed)?);
-    let mut shop = match (command.as_str(), rest) {
-        ("mixed", []) => Shop::fill(Connection::open_in_memory()?, orders, seed)?,
+    let mut sum = 0;
+    match (command.as_str(), rest) {
+        ("mixed", rounds @ ([] | [_])) => {
+            let rounds = rounds.first().map_or(Ok(1), |rounds| number(rounds))?;
+            for round in 0..rounds {
+                let shop = Shop::fill(Connection::open_in_memory()?, orders, seed + round)?;
+                sum = mix(sum, query(shop)?);
+            }
+        }
         ("fill", [path]) => {
             Shop::fill(Connection::open(path)?, orders, seed)?;
-            return Ok(orders);
+            sum = orders;
         }
-        ("query", [path]) => Shop::open(Connection::open(path)?, orders, seed),
+        ("query", [path]) => sum = query(Shop::open(Connection::open(path)?, orders, seed))?,
         _ => return Err(USAGE.into()),
-    };
+    }
+    Ok(sum)
+}
+
+fn query(mut shop: Shop) -> Result<u64, Box<dyn Error>> {
     let mut sum = 0;
     for step in &STEPS {
         sum = mix(sum, (step.run)(&mut shop)?);

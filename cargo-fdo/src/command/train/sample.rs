@@ -18,7 +18,7 @@ use crate::tool::perf::probe::{self, Sampling};
 use crate::tool::perf::{self, Perf};
 use fdo_build::flags;
 use fdo_build::protocol::Phase;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Runs it.
 pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<()> {
@@ -52,6 +52,11 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         return Ok(());
     }
 
+    if let Some(recorder) = &recorder {
+        sampled::prove(session, &toolbox, &|| {
+            Ok((recorder.perf.clone(), recorder.sampling.clone()))
+        })?;
+    }
     session.prepare(&plan)?;
     session.ui.status(
         "Building",
@@ -124,8 +129,9 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
 /// perf and what it can do here.
 pub(in super::super) fn perf(session: &Session) -> Result<(Perf, Sampling)> {
     let places = Places::of_process();
-    let variable = std::env::var_os(perf::VARIABLE).map(PathBuf::from);
-    let perf = Perf::locate(session.config.perf.as_deref(), variable.as_deref(), &places)?;
+    let named = session.config.perf.as_deref();
+    let named = named.map(|perf| (perf, "the configuration"));
+    let perf = Perf::locate(named, perf::variable().as_deref(), &places)?;
     let sampling = probe::find(
         &perf,
         &session.config.sample.wanted,

@@ -229,4 +229,5 @@ fn autofdos_own_tools_read_what_we_write() {
     let merged = gcov::read(&std::fs::read(at("merged.afdo")).unwrap()).unwrap();
     let theirs = llvm_text::write(&merged.profile).text;
     assert_eq!(llvm_text::write(&sum).text, theirs);
+    crate::tool::sample_converter::prove_merger(dir.path()).unwrap();
 }

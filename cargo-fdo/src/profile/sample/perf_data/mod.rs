@@ -220,6 +220,10 @@ fn read_features<R: Read>(
         .filter_map(|(index, &feature)| Some((feature, Section::parse(&table, index * 16)?)))
         .collect();
     let complete = sections.len() == features.len();
+    let ends = sections
+        .iter()
+        .map(|(_, section)| section.at.saturating_add(section.len));
+    let end = ends.max().unwrap_or(0);
     sections.retain(|(feature, section)| {
         matches!(*feature, features::BUILD_ID | features::EVENT_DESC) && section.len <= MAX_FEATURE
     });
@@ -238,5 +242,6 @@ fn read_features<R: Read>(
             return Ok(false);
         }
     }
-    Ok(complete)
+    let rest = end.saturating_sub(source.position());
+    Ok(source.skip(rest)? && complete)
 }
