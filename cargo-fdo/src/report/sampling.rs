@@ -109,9 +109,9 @@ pub fn converted(ui: &Ui, outcome: &Outcome) {
         && density.factor() > LONGER
     {
         ui.warn(format_args!(
-            "{} samples a kilobyte of {}'s hot code are few: {:.0} times as long a recording \
-             (`repeat` in the table [sample] of fdo.toml), or a higher `frequency`, would give a \
-             better profile",
+            "{} samples a kilobyte of {}'s hot code are few: {:.0} times as long a recording, \
+             or a higher `frequency`, would give a better profile (of workloads: `repeat` in the \
+             table [sample] of fdo.toml)",
             count(density.0),
             name.display(),
             density.factor().ceil()
