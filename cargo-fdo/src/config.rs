@@ -100,7 +100,7 @@ pub struct Config {
     /// is unstable.
     pub rustc_bootstrap: bool,
     /// The least share of the profile's counts that the compilers must have used, 0 to 1.
-    pub min_match: f64,
+    pub min_match: Option<f64>,
     /// The greatest share of files or counts that a merge may lose, 0 to 1.
     pub max_loss: f64,
     /// What to train with unless the command line says otherwise; valid names, no duplicates.
@@ -182,7 +182,7 @@ impl Default for Config {
             method: Method::default(),
             c_compiler: CCompilerChoice::default(),
             rustc_bootstrap: false,
-            min_match: 0.8,
+            min_match: None,
             max_loss: 0.01,
             default_workloads: Vec::new(),
             profdata: None,

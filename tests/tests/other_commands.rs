@@ -265,7 +265,9 @@ fn status_shows_the_profile_to_people_and_programs() {
     assert_eq!(json["campaign"]["target"], TRIPLE);
     assert!(json["used"].is_null());
     t.cargo_fdo(["build"]).succeeds();
-    t.cargo_fdo(["status"]).succeeds().stderr_has("100");
+    t.cargo_fdo(["status"])
+        .succeeds()
+        .stdout_has("used       100 % of the counts");
     let json = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
     assert!(json["used"]["all"]["total"].as_u64().unwrap() > 0);
 }

@@ -163,6 +163,38 @@ fn a_program_that_only_waits_is_no_training() {
 }
 
 #[test]
+fn a_command_that_fails_fails_the_recording_which_is_kept() {
+    require!("perf");
+    let t = Sandbox::project();
+    let load = format!("{}; exit 3", busy(100_000));
+    let run = t.cargo_fdo(["record", "-o", "out.data", "--", "sh", "-c", &load]);
+    let _ = run.fails_saying(5, &["the command failed", "exit status 3", "out.data"]);
+    assert!(t.path("out.data").metadata().unwrap().len() > 0);
+}
+
+/// No handler sees SIGKILL, so the kernel is asked beforehand.
+#[test]
+fn perf_and_its_command_end_when_cargo_fdo_is_killed() {
+    require!("perf");
+    let t = Sandbox::project();
+    let out = t.path("out.data");
+    let endless = "while :; do :; done";
+    let args = ["record", "-o", "out.data", "--", "sh", "-c", endless];
+    let mut child = start(&t, &args, &out);
+    let perf = descendant(child.id(), "perf").expect("it records");
+    wait_for("command", || descendant(perf, "sh").is_some());
+    let command = descendant(perf, "sh").expect("it was just seen");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let is_gone = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    };
+    wait_for("end of perf", || is_gone(perf));
+    wait_for("end of its command", || is_gone(command));
+}
+
+#[test]
 fn a_recording_that_is_full_is_kept() {
     require!("perf");
     let t = Sandbox::project();

@@ -132,6 +132,40 @@ fn profiles_of_others_are_merged_by_weight() {
 }
 
 #[test]
+fn a_profile_of_another_project_leaves_the_one_that_is_there() {
+    require!("perf", "gcc");
+    let t = Sandbox::mixed();
+    train(&t);
+    let before = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
+    t.write(
+        "other.txt",
+        "_RNvCs5sznnWDqa8b_8textpack8exercise:5000:10\n 1: 500\n\
+         _RNvNtCs5sznnWDqa8b_3std2io5write:500:1\n 1: 50\n",
+    );
+    let _ = t
+        .cargo_fdo(["import", "other.txt"])
+        .fails_saying(6, &["none of this workspace's own code", "`textpack`"]);
+    let after = t.cargo_fdo(["status", "--json"]).succeeds().stdout_json();
+    assert_eq!(before["campaign"]["id"], after["campaign"]["id"]);
+}
+
+#[test]
+fn a_program_that_no_compiler_can_use_samples_of_is_not_recorded() {
+    require!("perf");
+    let t = Sandbox::rust_project();
+    let rustc = std::process::Command::new("rustc").arg("-V").output();
+    if String::from_utf8_lossy(&rustc.unwrap().stdout).contains("nightly") {
+        return;
+    }
+    let run = t.cargo_fdo(["train", "--method", "sample", "--", "{bin:app}"]);
+    let run = run.fails_saying(
+        5,
+        &["no compiler of this project", "rustc-bootstrap = true"],
+    );
+    run.stderr_lacks("Recording");
+}
+
+#[test]
 fn a_program_that_was_not_recorded_is_named() {
     require!("perf");
     let t = Sandbox::mixed();

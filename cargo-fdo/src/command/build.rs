@@ -184,16 +184,17 @@ fn optimized(
         }
     };
     // Before a program's own output, a build without news is one line.
-    let wanted = session.settings.min_match;
-    let is_stale = report.judged().is_none_or(|judged| judged.share < wanted);
+    let min_match = session.settings.min_match;
+    let judged = report.judged(min_match);
+    let is_stale = judged.is_none_or(|judged| !judged.is_enough());
     if purpose == Purpose::Build || !built.all_fresh() || is_stale {
         report::usage(ui, &report, toolbox.verify);
-        report::neglected_languages(ui, &report, wanted);
+        report::neglected_languages(ui, &report, min_match);
     }
     if toolbox.verify {
         optimize::judge(
-            report.judged(),
-            wanted,
+            judged,
+            min_match,
             session.settings.allow_stale,
             || cause::of(session, &report, &campaign, &toolbox),
             ui,

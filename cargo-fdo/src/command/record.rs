@@ -14,7 +14,7 @@ use crate::shim::Links;
 use crate::stage::attend::{self, Times};
 use crate::stage::reading;
 use crate::stage::record::{RecordError, Verdict, verdict};
-use crate::tool::perf::probe::{self, Wanted};
+use crate::tool::perf::probe::{self, Pace, Wanted};
 use crate::tool::perf::{self, Limits, Perf, Whom};
 use crate::tool::{Invocation, Places};
 use crate::ui::{Ui, Verbosity, seconds};
@@ -126,6 +126,13 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         (None, Some(command)) => perf.record(&sampling, &limits, &out, command),
         (None, None) => return Err(Misuse::Nothing.into()),
     };
+    if let (Some(wanted), Pace::Frequency(hertz)) = (args.frequency, sampling.pace)
+        && hertz < wanted
+    {
+        ui.warn(format_args!(
+            "the kernel allows {hertz} Hz at most (/proc/sys/kernel/perf_event_max_sample_rate)"
+        ));
+    }
     ui.status(
         "Recording",
         format_args!("{} ({sampling})", what(args, command.as_ref())),
@@ -146,6 +153,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
             return Err(error.into());
         }
     };
+    let mut failed = false;
     match verdict(&attended, &out, limits.max_bytes) {
         Verdict::NoFile => {
             give_back(earlier.as_deref(), &out)?;
@@ -164,10 +172,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
             }
             .into());
         }
-        Verdict::Failed | Verdict::Late => ui.warn(format_args!(
-            "the command failed ({}); what was recorded until then is kept",
-            crate::tool::invocation::describe(attended.status)
-        )),
+        Verdict::Failed | Verdict::Late => failed = true,
         Verdict::Full => ui.note("the recording reached its greatest size (`--max-size`)"),
         Verdict::Done | Verdict::Stopped | Verdict::Interrupted => {}
     }
@@ -184,6 +189,17 @@ pub fn run(args: &RecordArgs) -> Result<()> {
             "the earlier recording is `{}`",
             earlier.display()
         ));
+    }
+    if failed {
+        ui.data(out.display());
+        return Err(RecordError::Load {
+            command: command
+                .map(|command| command.to_string())
+                .unwrap_or_default(),
+            status: attended.status,
+            file: out,
+        }
+        .into());
     }
     ui.status(
         "Finished",

@@ -5,6 +5,7 @@ use super::Session;
 use super::manifest::manifest;
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
+use crate::profile::names;
 use crate::profile::sample::limits;
 use crate::profile::sample::recording::Recording;
 use crate::profile::sample::{SampleProfile, gcov, llvm_text, slice};
@@ -15,6 +16,7 @@ use crate::stage::reading;
 use crate::store::campaign::{
     self, Campaign, Content, Manifest, Method, Owners, Partition, WorkloadEntry,
 };
+use crate::store::keys;
 use crate::tool::perf::Perf;
 use crate::tool::perf::probe::Sampling;
 use crate::tool::sample_converter::{self, Converter, Merger, Proved, Readers};
@@ -26,7 +28,7 @@ use std::path::{Path, PathBuf};
 
 /// There is nothing to make a profile of.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing that was sampled can become a profile for the compilers of this project")]
+#[error("no compiler of this project can use samples of it")]
 struct NothingLeft;
 
 impl Diagnose for NothingLeft {
@@ -36,12 +38,66 @@ impl Diagnose for NothingLeft {
 
     fn hint(&self) -> Option<String> {
         Some(
-            "`rust = false` or `c = false` in fdo.toml leave code out, and this rustc may need \
-             `rustc-bootstrap = true` to use samples"
+            "rustc's option for samples is unstable: `rustc-bootstrap = true` in fdo.toml opens it; \
+             `rust = false` and `c = false` there leave code out"
                 .into(),
         )
     }
 }
+
+/// A profile is of another program.
+#[derive(Debug, thiserror::Error)]
+#[error("the profile holds none of this workspace's own code, but code of {}", .0.join(", "))]
+struct Foreign(Vec<String>);
+
+impl Diagnose for Foreign {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Profile
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(
+            "the profile of before is still in use; `cargo fdo import` takes recordings and profiles \
+             of programs of the workspace that it runs in"
+                .into(),
+        )
+    }
+}
+
+/// Fails if nothing of a profile is of the workspace and something is of crates that it does not know.
+fn check_ours(session: &Session, profile: &SampleProfile, owners: &Owners) -> Result<()> {
+    let mut others = BTreeSet::new();
+    for name in profile.functions.keys() {
+        if owners.contains_key(name) {
+            return Ok(());
+        }
+        let Some(krate) = names::rust_crate(name) else {
+            continue;
+        };
+        match session.workspace.by_crate(krate) {
+            Some(package) if package.is_member => return Ok(()),
+            Some(_) => {}
+            None if SYSROOT.contains(&krate) => {}
+            None => _ = others.insert(format!("`{krate}`")),
+        }
+    }
+    match others.is_empty() {
+        true => Ok(()),
+        false => Err(Foreign(others.into_iter().take(3).collect()).into()),
+    }
+}
+
+/// Crates that every program has.
+const SYSROOT: [&str; 8] = [
+    "std",
+    "core",
+    "alloc",
+    "std_detect",
+    "hashbrown",
+    "gimli",
+    "addr2line",
+    "rustc_demangle",
+];
 
 /// What a campaign is made of.
 #[derive(Debug, Default)]
@@ -80,6 +136,7 @@ pub(super) fn publish(
     let (mut profiles, facts) =
         convert(session, toolbox, &material.recordings, recorded, recorder)?;
     merge(session, &mut profiles, &material.profiles)?;
+    check_ours(session, &profiles.llvm, &recorded.owners)?;
     let c_names: BTreeSet<String> = recorded.owners.keys().cloned().collect();
     let (rust, c) = slice::split(profiles.llvm.clone(), &c_names);
     let parts = [
@@ -91,7 +148,10 @@ pub(super) fn publish(
         .into_iter()
         .filter(|(_, profile)| !profile.functions.is_empty())
         .collect();
-    if parts.is_empty() {
+    let only_rust = parts.iter().all(|(name, profile)| {
+        *name == campaign::RUST && profile.functions.keys().all(|name| names::is_rust(name))
+    });
+    if parts.is_empty() || only_rust && !rust_reads(toolbox) {
         return Err(NothingLeft.into());
     }
     let texts: Vec<(&'static str, String)> = parts
@@ -142,27 +202,35 @@ fn convert(
         return Ok((profiles, facts));
     }
     let mut sums = [Recording::default(), Recording::default()];
+    // As recorded: what is converted has some of them several times.
+    let mut recorded_samples = [(0_u64, 0_u64); 2];
     for (file, weight) in files {
         let recording = reading::recording(file)?;
         reading::check_samples(&recording, file)?;
         facts.samples = facts.samples.saturating_add(recording.samples);
         facts.lost = facts.lost.saturating_add(recording.lost_samples);
-        sums[usize::from(recording.event.branch_stacks)].absorb(recording, *weight);
+        let which = usize::from(recording.event.branch_stacks);
+        let (samples, lost) = &mut recorded_samples[which];
+        *samples = samples.saturating_add(recording.samples);
+        *lost = lost.saturating_add(recording.lost_samples);
+        sums[which].absorb(recording, *weight);
     }
     let config = &session.config.sample;
     let external = external(session, toolbox, recorder)?;
     let expected = Expected {
         min_mapped: config.min_mapped,
-        rust: toolbox
-            .samples
-            .as_ref()
-            .is_some_and(|samples| samples.rust.reads().is_some()),
+        rust: rust_reads(toolbox),
     };
     let (mut mapped, mut all) = (0.0, 0.0);
-    for sum in sums.into_iter().filter(|sum| sum.samples > 0) {
+    let sums = sums.into_iter().zip(recorded_samples);
+    for (sum, (samples, lost_samples)) in sums.filter(|(sum, _)| sum.samples > 0) {
         facts.event.clone_from(&sum.event.name);
         facts.branch_stacks |= sum.event.branch_stacks;
-        let shown = sum.without_images();
+        let shown = Recording {
+            samples,
+            lost_samples,
+            ..sum.without_images()
+        };
         let picks = images::pick(sum, &recorded.made, config.min_share)?;
         report::recording(&session.ui, &shown, &picks.rows);
         for picked in &picks.picked {
@@ -187,6 +255,20 @@ fn convert(
     }
     facts.mapped = if all > 0.0 { mapped / all } else { 0.0 };
     Ok((profiles, facts))
+}
+
+/// Whether rustc takes samples.
+fn rust_reads(toolbox: &Toolbox) -> bool {
+    let samples = toolbox.samples.as_ref();
+    samples.is_some_and(|samples| samples.rust.reads().is_some())
+}
+
+/// Fails if no compiler took part in a build that could use its samples.
+pub(super) fn check_readers(toolbox: &Toolbox, state: &Path) -> Result<()> {
+    if !rust_reads(toolbox) && keys::packages_with_c(state)?.is_empty() {
+        return Err(NothingLeft.into());
+    }
+    Ok(())
 }
 
 /// Proves the converter and the merger of the configuration, before anything long is done for them.

@@ -44,6 +44,7 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         manifest.method,
         seconds(age)
     ));
+    ui.data(format_args!("  files      {}", campaign.dir().display()));
     ui.data(format_args!("  target     {}", manifest.target));
     ui.data(format_args!(
         "  rustc      {}",
@@ -100,7 +101,14 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
         ui.data(format_args!("  {:>15}  {}", count(*most), shown(name)));
     }
     match &last_use {
-        Some(used) => report::usage(ui, used, true),
+        Some(used) => {
+            let (sum, packages) = report::usage_lines(used);
+            ui.data(format_args!("  used       {sum}"));
+            for line in packages {
+                ui.data(format_args!("             {line}"));
+            }
+            report::usage_remarks(ui, used);
+        }
         None => ui.note("`cargo fdo build` has not used it yet"),
     }
     if !session.rustc.version.eq(&manifest.rustc) {

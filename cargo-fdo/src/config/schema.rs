@@ -32,7 +32,7 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
         config.rustc_bootstrap = allowed;
     }
     if let Some(share) = top.read("min-match", problems, value::share) {
-        config.min_match = share;
+        config.min_match = Some(share);
     }
     if let Some(share) = top.read("max-loss", problems, value::share) {
         config.max_loss = share;

@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(config.packages.len(), facts.c_packages.len());
             // A default that is shown is the default.
             let default = Config::default();
-            assert_eq!(config.min_match, default.min_match);
+            assert_eq!(config.min_match, Some(crate::settings::MinMatch::COUNTERS));
             assert_eq!(config.max_loss, default.max_loss);
             assert_eq!(config.c_compiler, default.c_compiler);
         }

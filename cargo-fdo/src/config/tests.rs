@@ -90,7 +90,7 @@ fn every_key_is_read() {
         config.c_compiler,
         CCompilerChoice::Program(root.join("tools/clang"))
     );
-    assert_eq!((config.min_match, config.max_loss), (0.9, 0.025));
+    assert_eq!((config.min_match, config.max_loss), (Some(0.9), 0.025));
     assert_eq!(config.default_workloads, ["mixed", "bench", "example:demo"]);
     assert_eq!(
         config.profdata.as_deref(),
@@ -485,7 +485,7 @@ fn cargo_toml_holds_the_same_tables() {
              [{owner}.metadata.fdo.workload.w]\nrun = 'x'\n[{owner}.metadata.other]\nx = 1"
         );
         let config = manifest(&text).unwrap();
-        assert_eq!(config.min_match, 0.5);
+        assert_eq!(config.min_match, Some(0.5));
         assert!(config.workloads.contains_key("w"));
         assert_eq!(config.file.unwrap(), Path::new(ROOT).join("Cargo.toml"));
     }
@@ -562,7 +562,7 @@ fn a_workspace_is_read_from_its_files() {
     assert_eq!(load(dir.path()).unwrap(), Config::default());
     std::fs::write(dir.path().join("Cargo.toml"), "[package]\nname = 'x'").unwrap();
     std::fs::write(dir.path().join("fdo.toml"), FULL).unwrap();
-    assert_eq!(load(dir.path()).unwrap().min_match, 0.9);
+    assert_eq!(load(dir.path()).unwrap().min_match, Some(0.9));
     std::fs::write(dir.path().join("fdo.toml"), "a = 1").unwrap();
     assert_eq!(load(dir.path()).unwrap_err().exit_code(), ExitCode::Usage);
 }

@@ -1,7 +1,7 @@
 //! Counters or samples: which method suits this machine, and why.
 //!
 //! The gains are those that were measured with instructions executed on SQLite, RocksDB and a Rust
-//! parser: without branch stacks samples reach a third to two thirds of what counters do, with
+//! parser: without branch stacks samples reach two thirds to four fifths of what counters do, with
 //! (synthetic) ones nearly all of it.
 
 use super::Report;
@@ -108,7 +108,7 @@ pub fn advise(facts: &Facts) -> Advice {
                     if stacks {
                         "samples with branch stacks reach nearly the same"
                     } else {
-                        "samples without branch stacks reach a third to two thirds of their gain"
+                        "samples without branch stacks reach two thirds to four fifths of their gain"
                     }
                     .into(),
                 );
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(advice.method, Some("instrument"));
         let text = text(&advice);
         for part in [
-            "a third to two thirds",
+            "two thirds to four fifths",
             "`--method sample` is the better one",
             "RUSTC_BOOTSTRAP",
         ] {

@@ -8,6 +8,7 @@ pub use sampling::{LONGER, converted, lost_share, recording};
 pub use usage::{NOTABLE, UseReport};
 
 use crate::profile::names;
+use crate::settings::MinMatch;
 use crate::stage::census::Row;
 use crate::store::Manifest;
 use crate::store::campaign::Method;
@@ -54,12 +55,14 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
 
 /// Languages of which the build used less than it should, where the whole is good enough because
 /// another one has most of the counts.
-pub fn neglected_languages(ui: &Ui, report: &UseReport, wanted: f64) {
-    if report.judged().is_none_or(|judged| judged.share < wanted) {
+pub fn neglected_languages(ui: &Ui, report: &UseReport, min_match: MinMatch) {
+    let judged = report.judged(min_match);
+    if judged.is_none_or(|judged| !judged.is_enough()) {
         return;
     }
     for (language, share) in &report.languages {
         let is_notable = report.part_of_all(share.total) >= NOTABLE;
+        let wanted = min_match.of(report.is_sampled, Some(language));
         if is_notable && share.ratio() < wanted {
             ui.warn(format_args!(
                 "of the counts of {language} only {} were used; they are {} of all. Was it trained \
@@ -136,6 +139,16 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
     if !verified {
         return;
     }
+    let (sum, packages) = usage_lines(report);
+    ui.status("Profile", sum);
+    for line in packages {
+        ui.detail(line);
+    }
+    usage_remarks(ui, report);
+}
+
+/// How much was used: in a sentence, and by package.
+pub fn usage_lines(report: &UseReport) -> (String, Vec<String>) {
     let mut languages: Vec<String> = report
         .languages
         .iter()
@@ -143,17 +156,14 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
         .collect();
     let absent = report.absent.iter();
     languages.extend(absent.map(|name| format!("{name} takes no part")));
-    match report.is_empty() {
-        true => ui.status("Profile", "holds nothing of the code in this build"),
-        false => ui.status(
-            "Profile",
-            format_args!(
-                "{} of the counts were used ({})",
-                percent(report.all.ratio()),
-                languages.join(", ")
-            ),
+    let sum = match report.is_empty() {
+        true => "holds nothing of the code in this build".to_owned(),
+        false => format!(
+            "{} of the counts were used ({})",
+            percent(report.all.ratio()),
+            languages.join(", ")
         ),
-    }
+    };
     let mut table = Table::new(["package", "of all counts", "used"]);
     for row in &report.packages {
         table.row([
@@ -169,9 +179,11 @@ pub fn usage(ui: &Ui, report: &UseReport, verified: bool) {
             percent(rest.share.ratio()),
         ]);
     }
-    for line in table.lines() {
-        ui.detail(line);
-    }
+    (sum, table.lines())
+}
+
+/// What is to be said of a use besides.
+pub fn usage_remarks(ui: &Ui, report: &UseReport) {
     for (package, objects) in &report.unseen {
         warn_of_unseen(ui, package, *objects);
     }

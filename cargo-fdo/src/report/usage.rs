@@ -1,6 +1,7 @@
 //! How much of the profile a build used, as kept and as shown.
 
 use crate::profile::consumed::{Language, Reason, Share};
+use crate::settings::MinMatch;
 use crate::stage::optimize::{Judged, Use};
 use crate::store::Manifest;
 use crate::store::campaign::Method;
@@ -199,9 +200,10 @@ impl UseReport {
     ///
     /// Samples are estimated for each language by other rules, and optimised code has more lines in
     /// one than in the other: their counts can't be added up, so the language that used least decides.
-    pub fn judged(&self) -> Option<Judged<'_>> {
+    pub fn judged(&self, min_match: MinMatch) -> Option<Judged<'_>> {
         let all = (self.all.total > 0).then(|| Judged {
             share: self.all.ratio(),
+            wanted: min_match.of(false, None),
             language: None,
         })?;
         if !self.is_sampled {
@@ -217,9 +219,10 @@ impl UseReport {
             })
             .map(|(language, part)| Judged {
                 share: part.ratio(),
+                wanted: min_match.of(true, Some(language)),
                 language: Some(language),
             })
-            .min_by(|a, b| a.share.total_cmp(&b.share))
+            .min_by(|a, b| (a.share - a.wanted).total_cmp(&(b.share - b.wanted)))
             .or(Some(all))
     }
 

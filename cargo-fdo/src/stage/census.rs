@@ -246,9 +246,23 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
                 .map_or(object.source.clone(), |path| path.display().to_string()),
         };
         for name in object.counted {
-            owners.entry(name).or_insert_with(|| owner.clone());
+            // gcc leaves of some functions nothing but parts and copies with a suffix.
+            let whole = without_gcc_suffix(&name).map(str::to_owned);
+            for name in whole.into_iter().chain([name]) {
+                owners.entry(name).or_insert_with(|| owner.clone());
+            }
         }
     }
+}
+
+/// The name of the function that gcc made a part or a copy of.
+fn without_gcc_suffix(symbol: &str) -> Option<&str> {
+    let suffixes = [".part.", ".isra.", ".constprop.", ".cold", ".lto_priv."];
+    let first = suffixes
+        .iter()
+        .filter_map(|suffix| symbol.find(suffix))
+        .min();
+    first.filter(|&at| at > 0).map(|at| &symbol[..at])
 }
 
 fn row(package: &str, compiled: &Compiled) -> Row {

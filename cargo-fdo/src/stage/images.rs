@@ -20,6 +20,18 @@ pub enum ImagesError {
         /// Of the file.
         now: String,
     },
+    /// The program that was named is not in it.
+    #[error("no sample is in `{named}` (build id {id}); most are in `{most}` (build id {most_id})")]
+    NotNamed {
+        /// The program.
+        named: String,
+        /// Its build id.
+        id: String,
+        /// The file with most samples.
+        most: String,
+        /// Its build id.
+        most_id: String,
+    },
     /// None of the files is of this build.
     #[error("no sample is in a program of this build; most are in `{most}`")]
     Foreign {
@@ -63,6 +75,11 @@ impl Diagnose for ImagesError {
             ImagesError::Foreign { .. } => {
                 "does the workload run the binary of this build ({bin:NAME})? `cargo fdo import \
                  --binary PATH` takes a program that was built elsewhere"
+                    .into()
+            }
+            ImagesError::NotNamed { .. } => {
+                "`--binary` has to name the very file that was recorded, or a copy of it: a build \
+                 with other options has other addresses"
                     .into()
             }
             ImagesError::TooFew { .. } => {
@@ -144,6 +161,7 @@ pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks
     let most = images
         .first()
         .map_or_else(|| "nothing".to_owned(), |image| display(&image.path));
+    let most_id = hex(images.first().and_then(|image| image.build_id.as_deref()));
     let mut picks = Picks {
         rows: Vec::new(),
         picked: Vec::new(),
@@ -191,7 +209,15 @@ pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks
             share: too_few * 100.0,
             most,
         },
-        None => ImagesError::Foreign { samples: all, most },
+        None => match made.iter().find(|made| made.named) {
+            Some(named) => ImagesError::NotNamed {
+                named: named.path.display().to_string(),
+                id: hex(named.build_id.as_deref()),
+                most,
+                most_id,
+            },
+            None => ImagesError::Foreign { samples: all, most },
+        },
     })
 }
 

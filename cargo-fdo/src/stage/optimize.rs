@@ -13,7 +13,7 @@ use crate::profile::instr_text::{InstrProfile, Record, TextError};
 use crate::profile::names::{self, Unit};
 use crate::profile::object_file;
 use crate::profile::sample::llvm_text;
-use crate::settings::Cargo;
+use crate::settings::{Cargo, MinMatch};
 use crate::shim::cc::excludes;
 use crate::shim::evidence;
 use crate::store::Layout;
@@ -480,8 +480,17 @@ pub fn same_as_plain(
 pub struct Judged<'r> {
     /// Used part, 0 to 1.
     pub share: f64,
+    /// What `min-match` asks for.
+    pub wanted: f64,
     /// Of which language; of all counts if of none.
     pub language: Option<&'r str>,
+}
+
+impl Judged<'_> {
+    /// Whether it used enough.
+    pub fn is_enough(&self) -> bool {
+        self.share >= self.wanted
+    }
 }
 
 fn of(language: &Option<String>) -> String {
@@ -498,18 +507,18 @@ fn of(language: &Option<String>) -> String {
 /// [`OptimizeError::Stale`] below the limit, unless that is allowed.
 pub fn judge(
     judged: Option<Judged<'_>>,
-    wanted: f64,
+    min_match: MinMatch,
     allow_stale: bool,
     cause: impl FnOnce() -> String,
     ui: &Ui,
 ) -> Result<(), OptimizeError> {
-    if judged.is_some_and(|judged| judged.share >= wanted) {
+    if judged.is_some_and(|judged| judged.is_enough()) {
         return Ok(());
     }
     let error = OptimizeError::Stale {
         used: judged.map_or(0.0, |judged| judged.share),
         language: judged.and_then(|judged| judged.language.map(str::to_owned)),
-        wanted,
+        wanted: judged.map_or(min_match.of(false, None), |judged| judged.wanted),
         cause: cause(),
     };
     if allow_stale {

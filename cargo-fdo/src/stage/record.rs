@@ -62,6 +62,16 @@ pub enum RecordError {
         /// How it ended.
         status: ExitStatus,
     },
+    /// The command of `cargo fdo record` failed; what was recorded is kept.
+    #[error("the command failed ({}); what was recorded until then is in `{}`\n  command: {command}", describe(*status), file.display())]
+    Load {
+        /// The call.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// The recording.
+        file: PathBuf,
+    },
     /// The user ended it.
     #[error("interrupted while `{what}` was recorded")]
     Interrupted {
@@ -84,6 +94,7 @@ impl Diagnose for RecordError {
             RecordError::Fs(error) => error.exit_code(),
             RecordError::Perf { .. } => ExitCode::Tool,
             RecordError::Failed { .. }
+            | RecordError::Load { .. }
             | RecordError::TimedOut { .. }
             | RecordError::Killed { .. }
             | RecordError::Interrupted { .. } => ExitCode::Training,
@@ -100,6 +111,9 @@ impl Diagnose for RecordError {
                  whether it fails without perf too"
                     .into(),
             ),
+            RecordError::Load { .. } => {
+                Some("`cargo fdo import` takes it, if there is enough in it".into())
+            }
             RecordError::TimedOut { .. } => Some(
                 "raise `timeout` in fdo.toml, or let `duration` in its table [sample] end the \
                  recording of a program that runs for ever"

@@ -60,6 +60,12 @@ pub(super) fn of(
     if report.is_empty() {
         return "this build contains none of the code that the profile is of".into();
     }
+    if report.is_sampled && report.lost_counts_of(Lang::Rust) * 2 > report.lost_counts() {
+        return "rustc finds no place for samples of code that it inlines from one codegen unit into \
+                another (`codegen-units = 1` in the cargo profile makes it one), nor for those of \
+                functions whose source changed"
+            .into();
+    }
     if report.mismatched_counts * 2 > report.lost_counts() {
         return "most of the lost functions have another control flow than at the training: their \
                 source changed, or a setting such as `opt-level` or `panic`"

@@ -63,6 +63,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         format_args!("with line tables, in `{}`", plan.target_dir.display()),
     );
     let built = sample::run(&plan, &commands, &session.cargo)?;
+    sampled::check_readers(&toolbox, &plan.state)?;
     let Some(recorder) = recorder else {
         return say_where(session, &built);
     };
