@@ -141,6 +141,17 @@ pub fn write_if_changed(path: &Path, content: &str) -> Result<bool> {
     Ok(true)
 }
 
+/// Fails for what gives its bytes only once: files are looked into before they are read.
+pub fn check_is_file(path: &Path) -> io::Result<()> {
+    match std::fs::metadata(path)? {
+        there if there.is_file() || there.is_dir() => Ok(()),
+        _ => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is a pipe or a device, and has to be read twice: write it to a file first",
+        )),
+    }
+}
+
 /// The entries of a directory, sorted by name; none where the directory is missing.
 pub fn list(dir: &Path) -> Result<Vec<PathBuf>> {
     let fail = |error| FsError::new("list", dir, error);

@@ -292,3 +292,17 @@ fn a_profile_goes_to_stdout_if_it_is_to() {
     assert_eq!(run.stdout(), t.read("a.again"));
     assert!(!t.path("-").exists());
 }
+
+/// Their first bytes would be gone when they are read.
+#[test]
+fn a_pipe_is_refused_and_waits_for_nobody() {
+    let t = without_llvm();
+    let made = std::process::Command::new("mkfifo")
+        .arg(t.path("pipe"))
+        .status();
+    assert!(made.unwrap().success());
+    let _ = profile(&t, "show pipe").fails_saying(6, &["`pipe`", "pipe or a device"]);
+    let _ = t
+        .cargo_fdo(["import", "pipe"])
+        .fails_saying(6, &["`pipe`", "pipe or a device"]);
+}

@@ -30,7 +30,7 @@ impl Drop for Service {
     }
 }
 
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
+fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < Duration::from_secs(120), "no {what}");
@@ -170,6 +170,55 @@ fn a_command_that_fails_fails_the_recording_which_is_kept() {
     let run = t.cargo_fdo(["record", "-o", "out.data", "--", "sh", "-c", &load]);
     let _ = run.fails_saying(5, &["the command failed", "exit status 3", "out.data"]);
     assert!(t.path("out.data").metadata().unwrap().len() > 0);
+}
+
+#[test]
+fn recordings_without_samples_push_no_earlier_one_out() {
+    require!("perf");
+    let t = Sandbox::project();
+    let script = busy(100_000);
+    t.cargo_fdo(["record", "-o", "out.data", "--", "sh", "-c", &script])
+        .succeeds();
+    let good = std::fs::read(t.path("out.data")).unwrap();
+    for _ in 0..2 {
+        let _ = t
+            .cargo_fdo([
+                "record",
+                "--frequency",
+                "1",
+                "-o",
+                "out.data",
+                "--",
+                "sleep",
+                "0.05",
+            ])
+            .fails_saying(5, &["holds no samples"]);
+        assert_eq!(std::fs::read(t.path("out.data")).unwrap(), good);
+    }
+}
+
+#[test]
+fn a_command_that_ignores_its_end_is_killed_and_a_closed_terminal_is_an_end() {
+    require!("perf");
+    let t = Sandbox::project();
+    let out = t.path("out.data");
+    let stubborn = "trap '' TERM INT HUP; while :; do :; done";
+    let args = ["record", "-o", "out.data", "--", "sh", "-c", stubborn];
+    let mut child = start(&t, &args, &out);
+    let perf = descendant(child.id(), "perf").expect("it records");
+    wait_for("command", || descendant(perf, "sh").is_some());
+    // Until it has surely been sampled.
+    std::thread::sleep(Duration::from_secs(2));
+    signal(child.id(), rustix::process::Signal::HUP);
+    wait_for("end", || child.try_wait().unwrap().is_some());
+    let output = child.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{words}");
+    let recording = cargo_fdo::profile::sample::perf_data::read(
+        std::fs::File::open(&out).unwrap(),
+        &cargo_fdo::profile::sample::read::Selection::default(),
+    );
+    assert_eq!(recording.unwrap().cut_short_at, None);
 }
 
 /// No handler sees SIGKILL, so the kernel is asked beforehand.

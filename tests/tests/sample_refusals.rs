@@ -144,7 +144,7 @@ fn wrong_words_are_refused_before_anything_runs() {
         ),
         (
             &["record", "--max-size", "4", "--", "true"],
-            "`--max-size` is not a size: `4`",
+            "`--max-size` is not a size with a unit: `4`",
         ),
         (
             &["record", "--", "no-such-program"],

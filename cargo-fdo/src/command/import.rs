@@ -167,6 +167,7 @@ fn read(path: &Path, session: &Session) -> Result<Option<Profiles>> {
         source,
     };
     let fail = |error| unreadable(Box::new(error));
+    crate::fs::check_is_file(path).map_err(fail)?;
     let mut start = Vec::new();
     File::open(path)
         .and_then(|file| file.take(KIND_BYTES as u64).read_to_end(&mut start))

@@ -11,7 +11,7 @@ use crate::profile::digest;
 use crate::profile::sample::read::{InputKind, KIND_BYTES};
 use crate::report;
 use crate::shim::Links;
-use crate::stage::attend::{self, Times};
+use crate::stage::attend::{self, End, Times};
 use crate::stage::reading;
 use crate::stage::record::{RecordError, Verdict, verdict};
 use crate::tool::perf::probe::{self, Pace, Wanted};
@@ -81,7 +81,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
             None => Sample::default().limits.max_bytes,
             Some(text) => Some(sizes::bytes(text).ok_or_else(|| Misuse::Value {
                 option: "--max-size",
-                what: "size",
+                what: "size with a unit",
                 value: text.clone(),
             })?),
         },
@@ -177,13 +177,27 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         Verdict::Done | Verdict::Stopped | Verdict::Interrupted => {}
     }
     // perf says that all is well when it is not; the file says what there is.
-    let recording = reading::recording(&out)?;
-    ui.status(
-        "Recorded",
-        format_args!("for {}", seconds(attended.duration)),
-    );
-    report::recording(&ui, &recording, &[]);
-    reading::check_samples(&recording, &out)?;
+    let read = reading::recording(&out).and_then(|recording| {
+        ui.status(
+            "Recorded",
+            format_args!("for {}", seconds(attended.duration)),
+        );
+        report::recording(&ui, &recording, &[]);
+        reading::check_samples(&recording, &out)
+    });
+    if let Err(error) = read {
+        // Nothing worth an earlier recording, which the next one would push out for good.
+        if let Some(earlier) = &earlier {
+            rename(earlier, &out)?;
+        }
+        return Err(match attended.end {
+            End::Interrupt => RecordError::Interrupted {
+                what: what(args, command.as_ref()),
+            }
+            .into(),
+            _ => error.into(),
+        });
+    }
     if let Some(earlier) = earlier {
         ui.note(format_args!(
             "the earlier recording is `{}`",
@@ -328,7 +342,7 @@ fn what(args: &RecordArgs, command: Option<&Invocation>) -> String {
         return "the whole system".to_owned();
     }
     match (args.pid.as_slice(), command) {
-        ([], Some(command)) => format!("`{command}`"),
+        ([], Some(command)) => command.to_string(),
         ([one], _) => format!("process {one}"),
         (many, _) => {
             let pids: Vec<String> = many.iter().map(u32::to_string).collect();

@@ -4,9 +4,10 @@
 //! what is left in its buffers, and writes sizes and features. So nothing here kills it, except
 //! where it does not react.
 
+use super::family;
 use crate::tool::{Invocation, ToolError};
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
@@ -89,6 +90,8 @@ fn wait(
     const STEP: Duration = Duration::from_millis(10);
     /// perf may have gigabytes to write, so this is long.
     const GRACE: Duration = Duration::from_secs(120);
+    /// perf asks its command by SIGTERM, and waits for it without end.
+    const GRACE_OF_COMMAND: Duration = Duration::from_secs(5);
     let start = Instant::now();
     let mut recording: Option<Instant> = None;
     let passed = |limit: Option<Duration>, since: Instant| {
@@ -129,6 +132,14 @@ fn wait(
             }
             return Ok((status, end));
         }
+        if asked.elapsed() >= GRACE_OF_COMMAND
+            && let Ok(perf) = i32::try_from(child.id())
+        {
+            for command in family::running_children_of(perf) {
+                // Gone in the meantime: all the better.
+                let _ = kill_process(command, Signal::KILL);
+            }
+        }
         std::thread::sleep(STEP);
     }
     if let Some(group) = pid(child) {
@@ -148,7 +159,7 @@ fn pid(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
-/// Holds Ctrl-C and SIGTERM back while perf runs; elsewhere they end us as ever.
+/// Holds Ctrl-C, SIGTERM and SIGHUP back while perf runs; elsewhere they end us as ever.
 struct Signals {
     came: Arc<AtomicBool>,
     idle: Arc<AtomicBool>,
@@ -160,7 +171,7 @@ impl Signals {
         let (came, idle) = FLAGS.get_or_init(|| {
             let came = Arc::new(AtomicBool::new(false));
             let idle = Arc::new(AtomicBool::new(true));
-            for signal in [SIGINT, SIGTERM] {
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
                 // Without a handler it ends us, and perf's file is whole all the same if the
                 // terminal told perf too.
                 let _ = flag::register_conditional_default(signal, Arc::clone(&idle));

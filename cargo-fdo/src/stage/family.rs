@@ -258,6 +258,16 @@ fn children_of(parent: i32, processes: &BTreeMap<i32, Process>) -> Vec<i32> {
         .collect()
 }
 
+/// The children of a process that are no zombies.
+pub(super) fn running_children_of(parent: i32) -> Vec<Pid> {
+    let processes = processes();
+    let children = children_of(parent, &processes).into_iter();
+    children
+        .filter(|pid| processes.get(pid).is_some_and(|process| process.lives))
+        .filter_map(Pid::from_raw)
+        .collect()
+}
+
 /// Signals to cargo-fdo that end it.
 struct Signals {
     /// Whether there is no family: then they do what they always do.

@@ -53,7 +53,8 @@ impl Diagnose for ReadingError {
             ReadingError::Unreadable { .. } => None,
             ReadingError::Empty { .. } => Some(
                 "did the program run, and use the processor for more than some milliseconds? \
-                 A program that waits is not sampled"
+                 A program that waits is not sampled; words of perf above, as of a `buffer` \
+                 that it did not get, say more"
                     .into(),
             ),
             ReadingError::Fs(error) => error.hint(),

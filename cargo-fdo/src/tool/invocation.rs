@@ -3,9 +3,11 @@
 use crate::error::{Diagnose, ExitCode};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// How many bytes of a failed tool's words are shown.
 const TAIL: usize = 4000;
@@ -162,6 +164,59 @@ impl Invocation {
             status: output.status,
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// Runs a tool that answers in a moment and in a few lines, which a program of a user's choice may
+    /// not do.
+    ///
+    /// # Errors
+    ///
+    /// If it does not start, or takes longer than `limit`.
+    pub fn probe_within(&self, limit: Duration) -> Result<Output, ToolError> {
+        /// More than any perf says of itself.
+        const MOST: u64 = 1 << 20;
+        let mut child = self
+            .command()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|source| self.start_error(source))?;
+        // Threads of their own: what the child started may hold the pipes open after its end.
+        let read = |pipe: Box<dyn Read + Send>| {
+            let (sender, receiver) = mpsc::channel();
+            std::thread::spawn(move || {
+                let mut bytes = Vec::new();
+                let _ = pipe.take(MOST).read_to_end(&mut bytes);
+                let _ = sender.send(bytes);
+            });
+            receiver
+        };
+        let stdout = child.stdout.take().map(|pipe| read(Box::new(pipe)));
+        let stderr = child.stderr.take().map(|pipe| read(Box::new(pipe)));
+        let start = Instant::now();
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) if start.elapsed() < limit => std::thread::sleep(Duration::from_millis(2)),
+                ended => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    let words = format!("it had not ended after {} s", limit.as_secs());
+                    let late = io::Error::new(io::ErrorKind::TimedOut, words);
+                    return Err(self.start_error(ended.err().unwrap_or(late)));
+                }
+            }
+        };
+        let text = |receiver: Option<mpsc::Receiver<Vec<u8>>>| {
+            let bytes = receiver.and_then(|it| it.recv_timeout(Duration::from_secs(5)).ok());
+            String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
+        };
+        Ok(Output {
+            status,
+            stdout: text(stdout),
+            stderr: text(stderr),
         })
     }
 

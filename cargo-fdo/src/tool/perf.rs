@@ -221,13 +221,16 @@ pub enum Whom {
 }
 
 /// A perf that says its version, or the first line of why not.
+/// How long a perf may take to say its version: it may be on a slow disk.
+const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
+
 fn attempt(program: &Path, places: &Places) -> Result<Perf, String> {
     let Some(program) = places.find(program) else {
         return Err("it is not there, or no program".to_owned());
     };
     let said = Invocation::new(&program)
         .arg("--version")
-        .probe()
+        .probe_within(ANSWER)
         .map_err(|error| error.to_string())?;
     match said.stdout.trim().strip_prefix("perf version ") {
         Some(version) if said.status.success() => Ok(Perf {

@@ -57,6 +57,7 @@ impl Input {
             path: path.to_owned(),
             source,
         };
+        crate::fs::check_is_file(path).map_err(fail)?;
         let file = std::fs::File::open(path).map_err(fail)?;
         let mut head = Vec::new();
         file.take(HEAD as u64)

@@ -15,6 +15,7 @@ use crate::tool::locate::{Identity, Places};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 /// How much a sample says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -294,8 +295,14 @@ fn gist(words: &str) -> String {
         .map(str::trim)
         .find(|line| !line.is_empty() && *line != "Error:")
         .unwrap_or("it ended without a word")
-        .to_owned()
+        .chars()
+        // A terminal would obey them.
+        .filter(|char| !char.is_control())
+        .collect()
 }
+
+/// How long a trial may take, on a machine with much other work.
+const TRIAL: Duration = Duration::from_secs(60);
 
 /// Records a busy loop of about a tenth of a second.
 fn trial(perf: &Perf, way: &Sampling, scratch: &Path) -> Result<Seen, String> {
@@ -309,11 +316,13 @@ fn trial(perf: &Perf, way: &Sampling, scratch: &Path) -> Result<Seen, String> {
         *hertz = (*hertz).max(HERTZ);
     }
     let call = perf.record(&often, &Limits::default(), &out, &load);
-    let said = call.probe().map_err(|error| error.to_string())?;
+    let said = call
+        .probe_within(TRIAL)
+        .map_err(|error| error.to_string())?;
     if !said.status.success() {
         return Err(if said.stderr.trim().is_empty() {
             format!(
-                "it ended with {}",
+                "`{call}` ended with {} and without a word",
                 crate::tool::invocation::describe(said.status)
             )
         } else {
@@ -352,8 +361,12 @@ pub fn try_to_attach(
     let out = scratch.join("attach.data");
     let load = Invocation::new("true");
     let call = perf.attach(way, &Limits::default(), &out, whom, Some(&load));
-    let words = match call.probe() {
+    let words = match call.probe_within(TRIAL) {
         Ok(said) if said.status.success() => return Ok(()),
+        Ok(said) if said.stderr.trim().is_empty() => format!(
+            "`{call}` ended with {} and without a word",
+            crate::tool::invocation::describe(said.status)
+        ),
         Ok(said) => said.stderr,
         Err(error) => error.to_string(),
     };

@@ -99,7 +99,7 @@ impl Diagnose for Refused {
                  samples at all; `--method instrument` does without"
                     .into()
             }
-            Refused::Other { .. } => "`--method instrument` does without perf".into(),
+            Refused::Other { .. } => "`train --method instrument` does without perf".into(),
         })
     }
 }
