@@ -226,6 +226,7 @@ fn convert(
     for (sum, (samples, lost_samples)) in sums.filter(|(sum, _)| sum.samples > 0) {
         facts.event.clone_from(&sum.event.name);
         facts.branch_stacks |= sum.event.branch_stacks;
+        let weighted = sum.samples;
         let shown = Recording {
             samples,
             lost_samples,
@@ -234,7 +235,11 @@ fn convert(
         let picks = images::pick(sum, &recorded.made, config.min_share)?;
         report::recording(&session.ui, &shown, &picks.rows);
         for picked in &picks.picked {
-            let (found, outcome) = convert::run(picked, expected)?;
+            let (found, mut outcome) = convert::run(picked, expected)?;
+            // A weight makes no sample.
+            outcome.density = outcome
+                .density
+                .map(|density| density.of_part(samples, weighted));
             report::converted(&session.ui, &outcome);
             mapped += outcome.mapped * outcome.samples as f64;
             all += outcome.samples as f64;

@@ -88,6 +88,8 @@ fn wait(
     signals: &Signals,
 ) -> std::io::Result<(ExitStatus, End)> {
     const STEP: Duration = Duration::from_millis(10);
+    /// On a busy machine perf takes seconds until it records; one that takes minutes never will.
+    const START: Duration = Duration::from_secs(120);
     /// perf may have gigabytes to write, so this is long.
     const GRACE: Duration = Duration::from_secs(120);
     /// perf asks its command by SIGTERM, and waits for it without end.
@@ -117,7 +119,11 @@ fn wait(
         if recording.is_none() && out.metadata().is_ok_and(|file| file.len() > 0) {
             recording = Some(Instant::now());
         }
-        if recording.is_some_and(|since| passed(times.enough, since)) {
+        let is_over = match recording {
+            Some(since) => passed(times.enough, since),
+            None => times.enough.is_some() && passed(Some(START), start),
+        };
+        if is_over {
             break End::Time;
         }
         std::thread::sleep(STEP);

@@ -70,6 +70,12 @@ impl Density {
         (ENOUGH.0 as f64 / self.0.max(1) as f64).max(1.0)
     }
 
+    /// Where only that part of the samples was taken, and the rest is weight.
+    pub fn of_part(self, taken: u64, weighted: u64) -> Density {
+        let samples = u128::from(self.0) * u128::from(taken) / u128::from(weighted.max(1));
+        Density(u64::try_from(samples).unwrap_or(u64::MAX))
+    }
+
     fn of(mut functions: Vec<(u64, u64)>) -> Option<Density> {
         let total: u128 = functions
             .iter()
@@ -236,6 +242,8 @@ mod tests {
     #[test]
     fn density_is_of_the_thinnest_function_that_counts() {
         assert_eq!(Density::of(vec![]), None);
+        assert_eq!(Density(900).of_part(100, 300), Density(300));
+        assert_eq!(Density(u64::MAX).of_part(5, 0), Density(u64::MAX));
         assert_eq!(Density::of(vec![(0, 10)]), None);
         // 80 % in 1 KiB, 15 % in 2 KiB, the rest in much code.
         let functions = vec![(15, 2048), (5, 1 << 20), (80, 1024)];
