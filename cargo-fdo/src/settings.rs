@@ -1,6 +1,10 @@
 //! Command line, environment and cargo's configuration, resolved. The last place that knows
 //! clap.
 
+mod min_match;
+
+pub use min_match::MinMatch;
+
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs};
 use crate::config::{CCompilerChoice, Config};
 use crate::error::{Diagnose, ExitCode};
@@ -388,27 +392,6 @@ pub fn ui(args: &CargoArgs) -> Ui {
         .clone()
         .or_else(|| std::env::var("CARGO_TERM_COLOR").ok());
     Ui::new(verbosity, color.as_deref())
-}
-
-/// The least share of the profile's counts that a build must use, as far as the user says.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct MinMatch(pub Option<f64>);
-
-impl MinMatch {
-    /// Of counters, and of samples that gcc reads: of a program that was changed it shows 65 % as used.
-    pub const COUNTERS: f64 = 0.8;
-    /// Of samples that LLVM reads. Of a fresh profile rustc finds no place for what was inlined from one
-    /// codegen unit into another, which was 34 % of a program of one loop, and of one that was moved by a
-    /// line for 96 %.
-    pub const SAMPLES: f64 = 0.5;
-
-    /// The limit.
-    pub fn of(self, is_sampled: bool, language: Option<&str>) -> f64 {
-        self.0.unwrap_or(match (is_sampled, language) {
-            (true, Some("Rust")) => MinMatch::SAMPLES,
-            _ => MinMatch::COUNTERS,
-        })
-    }
 }
 
 fn share(option: &'static str, given: Option<&str>, otherwise: f64) -> Result<f64, SettingsError> {

@@ -306,3 +306,11 @@ fn a_pipe_is_refused_and_waits_for_nobody() {
         .cargo_fdo(["import", "pipe"])
         .fails_saying(6, &["`pipe`", "pipe or a device"]);
 }
+
+#[test]
+fn no_directory_is_made_for_an_output() {
+    let t = without_llvm();
+    let run = profile(&t, "merge a.txt -o none/merged.txt");
+    run.fails_with(3).stderr_has("write into `none`");
+    assert!(!t.path("none").exists());
+}

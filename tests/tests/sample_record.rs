@@ -72,6 +72,16 @@ fn start(t: &Sandbox, args: &[&str], out: &Path) -> Child {
     child
 }
 
+/// `cargo fdo record` of a shell script, its perf, and the script's process.
+fn start_script(t: &Sandbox, script: &str, out: &Path) -> (Child, u32, u32) {
+    let args = ["record", "-o", "out.data", "--", "sh", "-c", script];
+    let child = start(t, &args, out);
+    let perf = descendant(child.id(), "perf").expect("it records");
+    wait_for("command", || descendant(perf, "sh").is_some());
+    let command = descendant(perf, "sh").expect("it was just seen");
+    (child, perf, command)
+}
+
 #[test]
 fn a_command_with_what_it_starts() {
     require!("perf");
@@ -203,10 +213,7 @@ fn a_command_that_ignores_its_end_is_killed_and_a_closed_terminal_is_an_end() {
     let t = Sandbox::project();
     let out = t.path("out.data");
     let stubborn = "trap '' TERM INT HUP; while :; do :; done";
-    let args = ["record", "-o", "out.data", "--", "sh", "-c", stubborn];
-    let mut child = start(&t, &args, &out);
-    let perf = descendant(child.id(), "perf").expect("it records");
-    wait_for("command", || descendant(perf, "sh").is_some());
+    let (mut child, ..) = start_script(&t, stubborn, &out);
     // Until it has surely been sampled.
     std::thread::sleep(Duration::from_secs(2));
     signal(child.id(), rustix::process::Signal::HUP);
@@ -227,12 +234,7 @@ fn perf_and_its_command_end_when_cargo_fdo_is_killed() {
     require!("perf");
     let t = Sandbox::project();
     let out = t.path("out.data");
-    let endless = "while :; do :; done";
-    let args = ["record", "-o", "out.data", "--", "sh", "-c", endless];
-    let mut child = start(&t, &args, &out);
-    let perf = descendant(child.id(), "perf").expect("it records");
-    wait_for("command", || descendant(perf, "sh").is_some());
-    let command = descendant(perf, "sh").expect("it was just seen");
+    let (mut child, perf, command) = start_script(&t, "while :; do :; done", &out);
     child.kill().unwrap();
     child.wait().unwrap();
     let is_gone = |pid: u32| {

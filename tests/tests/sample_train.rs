@@ -80,6 +80,14 @@ fn a_recording_is_imported_and_one_of_another_build_is_not() {
     let program = recorded(&t);
     let run = t.cargo_fdo(["import", "run.data"]).succeeds();
     run.stderr_has("becomes profile").stderr_has("`run.data`");
+    // A weight makes no samples.
+    let samples = |run: &Run| {
+        let words = run.stderr();
+        let line = words.lines().find(|line| line.contains(" Samples "));
+        line.map(str::to_owned).unwrap_or_else(|| panic!("{words}"))
+    };
+    let weighted = t.cargo_fdo(["import", "-w", "3,run.data"]).succeeds();
+    assert_eq!(samples(&weighted), samples(&run));
     let kept = t.root().join("kept");
     fs::copy(&program, &kept).unwrap();
 

@@ -57,7 +57,7 @@ impl Diagnose for Foreign {
 
     fn hint(&self) -> Option<String> {
         Some(
-            "the profile of before is still in use; `cargo fdo import` takes recordings and profiles \
+            "nothing was changed; `cargo fdo import` takes recordings and profiles \
              of programs of the workspace that it runs in"
                 .into(),
         )

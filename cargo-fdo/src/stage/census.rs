@@ -4,6 +4,8 @@ use super::build::Built;
 use crate::fs;
 use crate::plan::PhasePlan;
 use crate::profile::object_file::{self, Code};
+use crate::profile::sample::names::canonical;
+use crate::profile::sample::policy::Flavour;
 use crate::shim::cc::excludes;
 use crate::shim::evidence::{self, CObject, Treatment};
 use crate::store::campaign::{Owner, Owners};
@@ -246,23 +248,12 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
                 .map_or(object.source.clone(), |path| path.display().to_string()),
         };
         for name in object.counted {
-            // gcc leaves of some functions nothing but parts and copies with a suffix.
-            let whole = without_gcc_suffix(&name).map(str::to_owned);
-            for name in whole.into_iter().chain([name]) {
+            // gcc leaves of some functions nothing but parts and copies, which a profile is not of.
+            for name in [canonical(&name, Flavour::Llvm), name] {
                 owners.entry(name).or_insert_with(|| owner.clone());
             }
         }
     }
-}
-
-/// The name of the function that gcc made a part or a copy of.
-fn without_gcc_suffix(symbol: &str) -> Option<&str> {
-    let suffixes = [".part.", ".isra.", ".constprop.", ".cold", ".lto_priv."];
-    let first = suffixes
-        .iter()
-        .filter_map(|suffix| symbol.find(suffix))
-        .min();
-    first.filter(|&at| at > 0).map(|at| &symbol[..at])
 }
 
 fn row(package: &str, compiled: &Compiled) -> Row {

@@ -301,6 +301,19 @@ mod tests {
     }
 
     #[test]
+    fn a_named_program_that_was_not_recorded_is_told_with_both_build_ids() {
+        let named = Made {
+            named: true,
+            ..made("/t/app", Some(1))
+        };
+        let error = picked(vec![image("/srv/app", Some(2), 500)], &[named]).unwrap_err();
+        let words = error.to_string();
+        for part in ["`/t/app`", "0101", "`/srv/app`", "0202"] {
+            assert!(words.contains(part), "{words}");
+        }
+    }
+
+    #[test]
     fn a_build_id_finds_its_file_wherever_it_ran() {
         let images = vec![
             image("/usr/lib/libc.so.6", Some(9), 20),

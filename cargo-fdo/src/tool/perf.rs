@@ -220,10 +220,10 @@ pub enum Whom {
     System,
 }
 
-/// A perf that says its version, or the first line of why not.
 /// How long a perf may take to say its version: it may be on a slow disk.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
 
+/// A perf that says its version, or the first line of why not.
 fn attempt(program: &Path, places: &Places) -> Result<Perf, String> {
     let Some(program) = places.find(program) else {
         return Err("it is not there, or no program".to_owned());

@@ -4,9 +4,7 @@
 //! samples and those of copies inlined in it are one sum, as LLVM says it after its own inlining by
 //! the profile. Where it decides against inlining a copy, it moves the copy's samples to the
 //! function itself (`-sample-profile-merge-inlinee`), which then has more than its profile: the
-//! surplus is credited to those that lack it. As not all is ever applied, there may be none though
-//! copies were moved: then a function and the copies of it that are lacking are held against its
-//! samples together.
+//! surplus is credited to those that lack it.
 //!
 //! Even of a profile of this very code LLVM does not apply all: it looks at no branch, and lines
 //! that only a later optimisation makes an instruction of have none when it looks. So functions
@@ -41,11 +39,6 @@ use std::collections::BTreeMap;
 /// The part of a function's samples, or for gcc of its highest count, one in so many, from which on
 /// it was used.
 const ONE_IN: u128 = 4;
-
-/// How much of a function's samples and of those of its copies has to be applied for the copies to
-/// count as moved to it. Of a fresh profile it is 0.5 to 0.7; where copies as large as the function
-/// itself are lost with a caller that was changed, half of that.
-const TOGETHER: f64 = 0.4;
 
 /// Whose compiler reads a function's samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +92,9 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
         .collect();
     let mut used = vec![0_u128; functions.len()];
     let mut surplus: BTreeMap<&str, u128> = BTreeMap::new();
-    let mut applied: BTreeMap<&str, u128> = BTreeMap::new();
     for (name, &count) in &said.samples {
         let name = canonical(name, |name| known.contains_key(name));
         let mut rest = u128::from(count);
-        *applied.entry(name).or_default() += rest;
         if let Some(&at) = known.get(name)
             && let (Some(used), Some(&weight)) = (used.get_mut(at), weights.get(at))
         {
@@ -135,13 +126,6 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
                     }
                 }
             }
-        }
-    }
-
-    let together = together(functions, &weights, &used, &applied, &known);
-    for ((function, used), &weight) in functions.iter().zip(&mut used).zip(&weights) {
-        if function.reader == Reader::Llvm && !is_used(*used, weight) {
-            *used += moved(function.samples, &together).min(weight - *used);
         }
     }
 
@@ -182,47 +166,6 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
     }
     result.finish(packages, keep_lost);
     result
-}
-
-/// The part of a function's samples that was applied, if it is at least [`TOGETHER`] of its own and
-/// those of all copies of it in functions that were not used.
-fn together<'a>(
-    functions: &[Function<'a>],
-    weights: &[u128],
-    used: &[u128],
-    applied: &BTreeMap<&str, u128>,
-    known: &BTreeMap<&'a str, usize>,
-) -> BTreeMap<&'a str, f64> {
-    let mut all: BTreeMap<&'a str, u128> = BTreeMap::new();
-    for ((function, &weight_of), &used) in functions.iter().zip(weights).zip(used) {
-        if function.reader == Reader::Llvm && !is_used(used, weight_of) {
-            function.samples.visit(&mut |copy| {
-                for (callee, inlined) in copy.call_sites.values().flatten() {
-                    if let Some((&name, _)) = known.get_key_value(callee.as_str()) {
-                        *all.entry(name).or_default() += weight(inlined);
-                    }
-                }
-            });
-        }
-    }
-    all.into_iter()
-        .filter_map(|(name, copies)| {
-            let own = known.get(name).and_then(|&at| weights.get(at))?;
-            let part = *applied.get(name)? as f64 / (own + copies).max(1) as f64;
-            (part >= TOGETHER).then_some((name, part.min(1.0)))
-        })
-        .collect()
-}
-
-/// What was applied of the copies in `samples` where they were moved to.
-fn moved(samples: &FunctionSamples, together: &BTreeMap<&str, f64>) -> u128 {
-    let copies = samples.call_sites.values().flatten();
-    copies
-        .map(|(callee, inlined)| match together.get(callee.as_str()) {
-            Some(part) => (weight(inlined) as f64 * part) as u128,
-            None => moved(inlined, together),
-        })
-        .sum()
 }
 
 fn is_used(applied: u128, weight: u128) -> bool {
@@ -386,24 +329,6 @@ mod tests {
         // What is tiny's own is no surplus, and no function's surplus is everybody's.
         assert_eq!(share(&[("hot", 10), ("tiny", 10)]), 10);
         assert_eq!(share(&[("hot", 10), ("other", 9000)]), 0);
-    }
-
-    #[test]
-    fn copies_that_were_moved_leave_no_surplus_where_not_all_is_applied() {
-        // As of a loop in `main` that hashes: 54 of 100 samples of the hash were applied.
-        let main = inlining(&[10], "hash", inlining(&[40], "mix", samples(&[60])));
-        let (hash, mix) = (samples(&[100]), samples(&[1]));
-        let functions = [
-            function("main", &main, Reader::Llvm),
-            function("hash", &hash, Reader::Llvm),
-            function("mix", &mix, Reader::Llvm),
-        ];
-        let used =
-            |samples: &[(&str, u64)]| consumed(&functions, &said(samples, &[]), 9).all.consumed;
-        assert_eq!(used(&[("main", 6), ("hash", 108), ("mix", 1)]), 211);
-        // A `main` that was changed: of the hash itself as much as ever is applied.
-        assert_eq!(used(&[("main", 6), ("hash", 58), ("mix", 1)]), 101);
-        assert_eq!(used(&[("main", 6), ("hash", 10), ("mix", 1)]), 1);
     }
 
     #[test]

@@ -24,8 +24,8 @@
 //! that they take (fitted to callgrind's counts: a load 1.8, a store or a move between registers 0.2, a
 //! division 20) put 0.69 of SQLite's counts and 0.71 of the Rust program's into the right block before
 //! flow is looked at, instead of 0.65 and 0.64; six recordings of SQLite built programs of 0.900 to
-//! 0.915 of the plain one, 0.908 in the mean, without and 0.909 to 0.919, 0.912, with them (the Rust program 0.891
-//! and 0.885). With the true targets of every call, as callgrind knows them, three of the six were
+//! 0.915 of the plain one, 0.908 in the mean, without and of 0.908 to 0.919, 0.911, with them (the
+//! Rust program 0.891 and 0.885). With the true targets of every call, as callgrind knows them, three of the six were
 //! 0.907 instead of 0.908. What is left is luck of the inliner: one function of SQLite's,
 //! `vdbeRecordCompareInt`, executes 31 or 39 million instructions after profiles that differ by
 //! 5 %.
