@@ -383,4 +383,21 @@ mod tests {
         assert!(text.contains("`sh` failed (exit status 7)"), "{text}");
         assert!(text.contains("no luck"), "{text}");
     }
+
+    #[test]
+    fn a_tool_that_hangs_or_floods_is_left_behind() {
+        let hangs = Invocation::new("sleep").arg("600");
+        let error = hangs.probe_within(Duration::from_millis(50)).unwrap_err();
+        assert!(std::error::Error::source(&error).is_some(), "{error}");
+        // Its pipe is closed after what it may say, and that ends it.
+        let floods = Invocation::new("sh").args(["-c", "yes; echo done >&2; exit 3"]);
+        let said = floods.probe_within(Duration::from_secs(600)).unwrap();
+        assert_eq!(said.stdout.len(), 1 << 20);
+        let quick = Invocation::new("sh").args(["-c", "echo out; echo err >&2"]);
+        let said = quick.probe_within(Duration::from_secs(600)).unwrap();
+        assert_eq!(
+            (said.stdout.as_str(), said.stderr.as_str()),
+            ("out\n", "err\n")
+        );
+    }
 }
