@@ -25,6 +25,7 @@ pub mod report;
 pub mod settings;
 pub mod shim;
 pub mod stage;
+pub mod statistics;
 pub mod store;
 pub mod tool;
 pub mod toolbox;
