@@ -1,8 +1,10 @@
 //! The command line as clap sees it. No decisions: `settings` makes them.
 
+pub mod compare;
 pub mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use compare::CompareArgs;
 use profile::ProfileArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,7 +17,8 @@ use std::path::PathBuf;
     version,
     after_help = "Exit codes: 0 ok, 2 usage or config, 3 tool or toolchain unfit, 4 build failed, \
                   5 no profile or training failed, 6 profile unreadable or too much lost, \
-                  7 profile stale (below min-match), 101 internal bug"
+                  7 profile stale (below min-match), \
+                  8 slower than --fail-on-regression allows, 101 internal bug"
 )]
 pub struct Cli {
     /// What to do
@@ -34,6 +37,7 @@ impl Cli {
             Command::Import(args) => &args.cargo.project,
             Command::Build(args) => &args.cargo.project,
             Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo.project,
+            Command::Compare(args) => &args.cargo.project,
             Command::Status(args) => &args.project,
             Command::Env(args) => &args.cargo.project,
             Command::Clean(args) => &args.project,
@@ -63,6 +67,8 @@ pub enum Command {
     Test(RunArgs),
     /// Run the benchmarks, built with the profile
     Bench(RunArgs),
+    /// Measure what the profile gained, with error bars
+    Compare(CompareArgs),
     /// Show which profile there is, of what, and how good it is
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised

@@ -43,6 +43,7 @@
 //! `workload.W.timeout`     | none           | `"90s"`, `"5min"`, …
 //! `workload.W.repeat`      | `1`            | how often `run` runs
 //! `workload.W.kind`        | `"train"`      | `"train"` or `"evaluate"`
+//! `workload.W.metrics.M`   | none           | a figure that `run` writes, see [`MetricSource`]
 //! `package.P.c`            | `true`         | whether C and C++ of this package take part
 //! `package.P.rust`         | `true`         | whether its Rust does
 //! `package.P.cflags`       | none           | more flags for C and C++ in both phases
@@ -53,6 +54,7 @@
 //! A path with a `/` is relative to the workspace root; a bare program name is looked up in
 //! `PATH`. `run`, `prepare` and the values of `env` may hold placeholders, see [`Template`].
 
+mod metrics;
 pub(crate) mod nearest;
 mod problem;
 mod sample;
@@ -70,6 +72,7 @@ mod workload;
 #[cfg(test)]
 mod tests;
 
+pub use metrics::{Described, MetricSource, Wanted, WrittenTo};
 pub use problem::{ConfigError, Place, Problem};
 pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};
@@ -226,6 +229,15 @@ impl Config {
     pub fn policy(&self, package: &str) -> &PackagePolicy {
         static DEFAULT: PackagePolicy = PackagePolicy::DEFAULT;
         self.packages.get(package).unwrap_or(&DEFAULT)
+    }
+
+    /// Leaves the C and C++ of these packages without a profile.
+    pub fn leave_c_alone<'n>(&mut self, packages: impl Iterator<Item = &'n String>) {
+        for name in packages {
+            let policy = self.policy(name).clone();
+            self.packages
+                .insert(name.clone(), PackagePolicy { c: false, ..policy });
+        }
     }
 
     /// One problem for each `[package.NAME]` that is not among `known`, the packages of the

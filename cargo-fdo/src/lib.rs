@@ -13,10 +13,12 @@
 
 pub mod cli;
 pub mod command;
+pub mod comparison;
 pub mod config;
 pub mod doctor;
 pub mod error;
 pub mod fs;
+pub mod metrics;
 pub mod outer;
 pub mod plan;
 pub mod profile;

@@ -119,7 +119,7 @@ fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsSt
 
 /// What a build is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     /// `cargo fdo build`: the build is the result.
     Build,
     /// Something of it runs next.
@@ -127,7 +127,11 @@ enum Purpose {
 }
 
 /// Builds with the profile and judges its use. `None` after a dry run.
-fn optimized(
+///
+/// # Errors
+///
+/// Whatever its stages raise; [`ExitCode::Stale`] if too little of the profile was used.
+pub(super) fn optimized(
     session: &Session,
     purpose: Purpose,
     subcommand: &str,
@@ -141,7 +145,7 @@ fn optimized(
     // `train` said which compiler that is.
     let is_news = toolbox.c.verdict != Verdict::Fits
         || campaign.manifest.c_compiler.as_ref() != Some(&toolbox.c.version);
-    if is_news && (has(campaign::C) || has(campaign::GCC)) {
+    if is_news && session.profiles_c() && (has(campaign::C) || has(campaign::GCC)) {
         session.explain_c_compiler(&toolbox);
     }
     if has(campaign::RUST) {

@@ -1,6 +1,6 @@
 //! `cargo fdo clean`: removes what cargo fdo made, and nothing else.
 
-use super::Session;
+use super::{RUST_ONLY, Session};
 use crate::cli::CleanArgs;
 use crate::error::Result;
 use crate::fs;
@@ -24,7 +24,11 @@ pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
         ours.push(layout.phase_dir(phase));
         ours.push(layout.state(phase));
     }
+    let rust_only = layout.variant(RUST_ONLY);
+    ours.push(rust_only.phase_dir(Phase::Optimize));
+    ours.push(rust_only.state(Phase::Optimize));
     if !args.keep_profiles {
+        ours.push(layout.results());
         // Raw profiles of programs run by hand may still be collected.
         ours.push(layout.raw_by_hand());
         ours.push(layout.campaigns());

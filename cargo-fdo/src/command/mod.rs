@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod clean;
+pub mod compare;
 pub mod doctor;
 pub mod env;
 pub mod import;
@@ -14,7 +15,7 @@ mod session;
 pub mod status;
 pub mod train;
 
-pub use session::Session;
+pub use session::{RUST_ONLY, Session};
 
 use crate::cli::{Cli, Command};
 use crate::error::Result;
@@ -35,6 +36,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Run(args) => build::run_and("run", &args, toolchain),
         Command::Test(args) => build::run_and("test", &args, toolchain),
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
+        Command::Compare(args) => compare::run(&args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
         Command::Profile(args) => profile::run(&args, toolchain.as_deref()),

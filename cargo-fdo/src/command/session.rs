@@ -1,7 +1,7 @@
 //! What every subcommand that builds starts with.
 
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, CCompilerChoice, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
 use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
@@ -19,8 +19,11 @@ use fdo_build::protocol::Phase;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+/// The build with the profile for Rust alone, in tables and in paths.
+pub const RUST_ONLY: &str = "rust-only";
+
 /// The resolved surroundings of one run.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Session {
     /// Where words go.
     pub ui: Ui,
@@ -130,6 +133,17 @@ impl Session {
         })
     }
 
+    /// The same project with the profile for its Rust alone, and its C compiled as ever; builds of its
+    /// own, so that the user's are not compiled again.
+    pub fn rust_only(&self) -> Session {
+        let mut session = self.clone();
+        session.settings.c_compiler = CCompilerChoice::Keep;
+        session.layout = self.layout.variant(RUST_ONLY);
+        let names = self.workspace.packages.iter().map(|package| &package.name);
+        session.config.leave_c_alone(names);
+        session
+    }
+
     /// Takes the lock of the store.
     ///
     /// # Errors
@@ -164,6 +178,14 @@ impl Session {
         wraps_c
             || keys::packages_with_c(&self.layout.state(Phase::Instrument))
                 .is_ok_and(|packages| !packages.is_empty())
+    }
+
+    /// Whether the user's file leaves C of any package to be profiled.
+    pub fn profiles_c(&self) -> bool {
+        let packages = &self.workspace.packages;
+        packages
+            .iter()
+            .any(|package| self.config.policy(&package.name).c)
     }
 
     /// Finds the tools for a method.

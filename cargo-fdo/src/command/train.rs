@@ -183,7 +183,7 @@ fn choices(args: &TrainArgs, session: &Session) -> Result<Vec<WorkloadChoice>> {
     }
 }
 
-fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
+pub(super) fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
     let mut commands: Vec<BuildCommand> = Vec::new();
     for job in jobs {
         let command = job.build(&session.cargo, &session.workspace);

@@ -1,5 +1,6 @@
 //! The tables: which keys each has, and what must hold between them.
 
+use super::metrics;
 use super::nearest::did_you_mean;
 use super::problem::Problems;
 use super::sample;
@@ -175,6 +176,7 @@ fn workload(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Workload> {
         let choices = [("train", Kind::Train), ("evaluate", Kind::Evaluate)];
         value::choice(item, problems, &choices)
     });
+    let metrics = section.read("metrics", problems, metrics::metrics);
     section.finish(problems);
     Some(Workload {
         prepare,
@@ -184,6 +186,7 @@ fn workload(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Workload> {
         timeout,
         repeat: repeat.unwrap_or(1),
         kind: kind.unwrap_or_default(),
+        metrics: metrics.unwrap_or_default(),
         ..Workload::new(&item.key, run?)
     })
 }

@@ -83,6 +83,24 @@ impl WorkloadChoice {
 }
 
 impl Config {
+    /// The workloads to measure with: those called `names`; without names those of kind evaluate, and
+    /// without these what one would train with.
+    ///
+    /// # Errors
+    ///
+    /// As [`select`](Config::select).
+    pub fn select_to_evaluate(&self, names: &[String]) -> Result<Vec<WorkloadChoice>, ConfigError> {
+        let evaluate: Vec<_> = self
+            .of_kind(Kind::Evaluate)
+            .cloned()
+            .map(WorkloadChoice::Named)
+            .collect();
+        if names.is_empty() && !evaluate.is_empty() {
+            return Ok(evaluate);
+        }
+        self.select(names)
+    }
+
     /// The workloads called `names`, of either kind, each once and in that order. Without
     /// names those of the `workloads` key, and without that all named ones of kind train.
     ///

@@ -1,5 +1,6 @@
 //! Workloads: the named ways to exercise the program.
 
+use super::metrics::MetricSource;
 use super::problem::ConfigError;
 use super::template::{Placeholder, Template};
 use crate::tool::Invocation;
@@ -33,6 +34,8 @@ pub struct Workload {
     pub repeat: u32,
     /// What it is for.
     pub kind: Kind,
+    /// Figures that it writes itself.
+    pub metrics: Vec<MetricSource>,
 }
 
 /// What a workload is for.
@@ -68,6 +71,7 @@ impl Workload {
             timeout: None,
             repeat: 1,
             kind: Kind::Train,
+            metrics: Vec::new(),
         }
     }
 

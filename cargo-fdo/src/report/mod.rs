@@ -1,5 +1,6 @@
 //! Facts first, then words: what training and building found, for people.
 
+pub mod comparison;
 mod sampling;
 mod tables;
 mod usage;

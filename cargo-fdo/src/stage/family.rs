@@ -9,6 +9,7 @@
 //! Process numbers are used while nobody else can have got them: a child of this process keeps its
 //! number until it is reaped, and only this module reaps those that it adopted.
 
+use super::usage::{self, Usage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
@@ -67,18 +68,19 @@ impl Family {
         &self,
         command: &mut Command,
         limit: Option<Duration>,
-    ) -> io::Result<Option<ExitStatus>> {
+    ) -> io::Result<Option<Ended>> {
         super::orphan::end_with_us(command);
+        let start = Instant::now();
         let child = command.spawn()?;
         let main = child.id() as i32;
-        let ended = in_background(child);
+        let ended = in_background(child, start);
         let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
         loop {
             let left = deadline.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
             let outcome = ended.recv_timeout(left.min(TICK));
             self.end_by_signal();
             match outcome {
-                Ok(status) => return status.map(Some),
+                Ok(ended) => return ended.map(Some),
                 Err(RecvTimeoutError::Timeout) => self.reap_orphans(main),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(io::Error::other("the thread that waits for it is gone"));
@@ -91,6 +93,16 @@ impl Family {
         }
     }
 
+    /// The processes of the family that live now, such as servers that `prepare` started.
+    pub(super) fn members(&self) -> BTreeSet<i32> {
+        self.running().into_iter().collect()
+    }
+
+    /// Stops what was started since the family had these members.
+    pub(super) fn stop_newer(&self, than: &BTreeSet<i32>) -> Stopped {
+        self.stop_all_but(than)
+    }
+
     /// Stops what still runs.
     pub(super) fn stop(self) -> Stopped {
         self.stop_all()
@@ -98,12 +110,21 @@ impl Family {
 
     /// Asks for an end, so that counters are saved, and enforces it where that does not help.
     fn stop_all(&self) -> Stopped {
+        self.stop_all_but(&BTreeSet::new())
+    }
+
+    fn stop_all_but(&self, spared: &BTreeSet<i32>) -> Stopped {
+        let running = || {
+            let mut running = self.running();
+            running.retain(|pid| !spared.contains(pid));
+            running
+        };
         let signals = Signals::get();
         let mut seen = BTreeSet::new();
         let end = Instant::now() + GRACE;
         // A second Ctrl-C means: at once.
         while Instant::now() < end && signals.caught.load(Ordering::SeqCst) == 0 {
-            let running = self.running();
+            let running = running();
             if running.is_empty() {
                 break;
             }
@@ -116,7 +137,7 @@ impl Family {
         }
         let end = Instant::now() + KILL_GRACE;
         loop {
-            let running = self.running();
+            let running = running();
             if running.is_empty() || Instant::now() >= end {
                 seen.extend(&running);
                 return Stopped {
@@ -191,12 +212,28 @@ impl Drop for Family {
     }
 }
 
+/// A command that ended by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ended {
+    /// How.
+    pub(super) status: ExitStatus,
+    /// From its start to its end.
+    pub(super) wall: Duration,
+    /// What it used.
+    pub(super) usage: Usage,
+}
+
 /// Waits for the command itself, to the moment.
-fn in_background(mut child: Child) -> Receiver<io::Result<ExitStatus>> {
+fn in_background(child: Child, start: Instant) -> Receiver<io::Result<Ended>> {
     let (send, receive) = mpsc::channel();
     std::thread::spawn(move || {
+        let ended = usage::wait(child).map(|(status, usage)| Ended {
+            status,
+            wall: start.elapsed(),
+            usage,
+        });
         // Nobody listens any more where it was stopped.
-        let _ = send.send(child.wait());
+        let _ = send.send(ended);
     });
     receive
 }

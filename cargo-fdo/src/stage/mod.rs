@@ -9,6 +9,7 @@
 //! record      runs workloads under perf                -> Recorded
 //! merge       verifies, quarantines, merges, slices    -> Merged
 //! optimize    build + the profile was really used      -> Optimized
+//! evaluate    runs workloads of several builds in turn -> Scenario
 //! ```
 
 pub mod attend;
@@ -16,6 +17,7 @@ pub mod build;
 pub mod census;
 pub mod collect;
 pub mod convert;
+pub mod evaluate;
 mod family;
 mod harness;
 pub mod images;
@@ -30,6 +32,7 @@ pub mod sample;
 mod sampled;
 pub mod train;
 pub mod units;
+mod usage;
 pub mod workload;
 
 pub use family::Stopped;

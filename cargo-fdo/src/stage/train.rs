@@ -337,10 +337,10 @@ pub fn run_cargo(workload: &str, call: &Invocation, running: &Running) -> Result
         .run(&mut command, None)
         .map_err(|source| call.start_error(source))?;
     match ended {
-        Some(status) if !status.success() => Err(TrainError::Cargo {
+        Some(ended) if !ended.status.success() => Err(TrainError::Cargo {
             workload: workload.to_owned(),
             command: call.to_string(),
-            status,
+            status: ended.status,
         }),
         _ => Ok(Ran {
             duration: start.elapsed(),

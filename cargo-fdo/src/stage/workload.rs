@@ -14,10 +14,10 @@ use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
-use super::family::{Family, Stopped};
+use super::family::{Ended, Family, Stopped};
 
 /// A workload did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -176,9 +176,10 @@ pub fn run_once(
 ) -> Result<Ran, WorkloadError> {
     let ready = prepare(workload, place, running)?;
     let Ready { call, family, .. } = &ready;
-    let duration = execute("run", workload, call, workload.timeout, family, running)?;
+    let connect = |command: &mut Command| running.connect(command);
+    let ended = execute("run", workload, call, workload.timeout, family, &connect)?;
     Ok(Ran {
-        duration,
+        duration: ended.wall,
         stopped: ready.stop(),
     })
 }
@@ -212,6 +213,24 @@ pub fn prepare(
     place: Place<'_>,
     running: &Running,
 ) -> Result<Ready, WorkloadError> {
+    let family = Family::found();
+    let connect = |command: &mut Command| running.connect(command);
+    let (call, tmp) = prepare_in(&family, workload, place, &connect)?;
+    Ok(Ready { call, family, tmp })
+}
+
+/// The same among the processes of a family that may hold more than this workload; `connect`
+/// directs the outputs of `prepare`.
+///
+/// # Errors
+///
+/// [`WorkloadError`]
+pub(super) fn prepare_in(
+    family: &Family,
+    workload: &Workload,
+    place: Place<'_>,
+    connect: &dyn Fn(&mut Command),
+) -> Result<(Invocation, tempfile::TempDir), WorkloadError> {
     if let Some(dir) = &workload.cwd {
         let dir = place.root.join(dir);
         if !dir.is_dir() {
@@ -226,17 +245,16 @@ pub fn prepare(
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
     let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
-    let family = Family::found();
     if let Some(prepare) = &workload.prepare {
         let call = workload
             .invocation(prepare, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", workload, &call, None, &family, running)?;
+        execute("prepare", workload, &call, None, family, connect)?;
     }
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
         .env("LLVM_PROFILE_FILE", place.profile_files.run);
-    Ok(Ready { call, family, tmp })
+    Ok((call, tmp))
 }
 
 /// Whether the workspace has the binaries that a workload names, before anything is built.
@@ -347,17 +365,16 @@ fn cpus() -> String {
 }
 
 /// Runs a call to its end.
-fn execute(
+pub(super) fn execute(
     what: &'static str,
     workload: &Workload,
     call: &Invocation,
     timeout: Option<Duration>,
     family: &Family,
-    running: &Running,
-) -> Result<Duration, WorkloadError> {
+    connect: &dyn Fn(&mut Command),
+) -> Result<Ended, WorkloadError> {
     let mut command = call.command();
-    running.connect(&mut command);
-    let start = Instant::now();
+    connect(&mut command);
     let ended = family
         .run(&mut command, timeout)
         .map_err(|source| WorkloadError::Start {
@@ -365,8 +382,8 @@ fn execute(
             source: call.start_error(source),
         })?;
     match (ended, timeout) {
-        (Some(status), _) if status.success() => Ok(start.elapsed()),
-        (Some(status), _) => Err(WorkloadError::Failed {
+        (Some(ended), _) if ended.status.success() => Ok(ended),
+        (Some(Ended { status, .. }), _) => Err(WorkloadError::Failed {
             what,
             workload: workload.name.clone(),
             command: call.to_string(),

@@ -43,7 +43,7 @@ pub(super) fn interval(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 /// The share of means beyond either end; `None` below two values.
-fn tail(count: usize) -> Option<f64> {
+pub(super) fn tail(count: usize) -> Option<f64> {
     let t = student::reach(count)?;
     let count = count as f64;
     Some(Normal::standard().cdf(-(count / (count - 1.0)).sqrt() * t))

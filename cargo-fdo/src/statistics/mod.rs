@@ -30,9 +30,11 @@ mod student;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unpaired;
 
 pub use outliers::{Outlier, outliers};
 pub use overall::overall_ratio;
 pub use quantile::quantile;
 pub use ratio::{Ratio, RatioError, geometric_mean, paired_ratio};
 pub use summary::Summary;
+pub use unpaired::unpaired_ratio;

@@ -65,7 +65,18 @@ impl Ratio {
             bootstrap::interval(logarithms),
             student::interval(logarithms),
         );
-        Ok(Ratio {
+        let p_value = student::p_value(logarithms);
+        Ok(Ratio::around(mean, interval, p_value, logarithms.len()))
+    }
+
+    /// Of a mean logarithm and the interval around it.
+    pub(super) fn around(
+        mean: f64,
+        interval: Option<(f64, f64)>,
+        p_value: Option<f64>,
+        pairs: usize,
+    ) -> Ratio {
+        Ratio {
             estimate: mean.exp(),
             interval: interval.map(|(low, high)| {
                 // The mean and the means of the bootstrap are rounded differently.
@@ -74,9 +85,9 @@ impl Ratio {
                 let (least, greatest) = (*LOGARITHMS.start(), *LOGARITHMS.end());
                 (low.max(least).exp(), high.min(greatest).exp())
             }),
-            p_value: student::p_value(logarithms),
-            pairs: logarithms.len(),
-        })
+            p_value,
+            pairs,
+        }
     }
 }
 
@@ -156,15 +167,21 @@ pub(super) fn logarithms(baseline: &[f64], other: &[f64]) -> Result<Vec<f64>, Ra
         .collect()
 }
 
+/// The logarithm of one value.
+pub(super) fn logarithm_of(at: usize, value: f64) -> Result<f64, RatioError> {
+    if !value.is_finite() {
+        return Err(RatioError::NotFinite { at, value });
+    }
+    if value <= 0.0 {
+        return Err(RatioError::NotPositive { at, value });
+    }
+    Ok(value.ln())
+}
+
 /// The logarithm of one pair's ratio.
 fn logarithm(at: usize, baseline: f64, other: f64) -> Result<f64, RatioError> {
     for value in [baseline, other] {
-        if !value.is_finite() {
-            return Err(RatioError::NotFinite { at, value });
-        }
-        if value <= 0.0 {
-            return Err(RatioError::NotPositive { at, value });
-        }
+        logarithm_of(at, value)?;
     }
     let ratio = other / baseline;
     if !ratio.is_normal() || !LOGARITHMS.contains(&ratio.ln()) {

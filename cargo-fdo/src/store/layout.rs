@@ -18,6 +18,8 @@ pub struct Layout {
     root: PathBuf,
     /// Empty for the host, `-TRIPLE` for another target.
     suffix: String,
+    /// Empty for the user's builds, `-NAME` for another build of a phase that must not disturb them.
+    variant: String,
 }
 
 impl Layout {
@@ -26,6 +28,15 @@ impl Layout {
         Layout {
             root: target_dir.join("fdo"),
             suffix: other_target.map_or_else(String::new, |triple| format!("-{triple}")),
+            variant: String::new(),
+        }
+    }
+
+    /// The same store with builds of their own.
+    pub fn variant(&self, name: &str) -> Layout {
+        Layout {
+            variant: format!("-{name}"),
+            ..self.clone()
         }
     }
 
@@ -51,12 +62,14 @@ impl Layout {
 
     /// Cargo's target directory of a phase.
     pub fn phase_dir(&self, phase: Phase) -> PathBuf {
-        self.root.join(format!("{phase}{}", self.suffix))
+        self.root
+            .join(format!("{phase}{}{}", self.variant, self.suffix))
     }
 
     /// Orders, keys and evidence of a phase.
     pub fn state(&self, phase: Phase) -> PathBuf {
-        self.versioned().join(format!("{phase}{}", self.suffix))
+        self.versioned()
+            .join(format!("{phase}{}{}", self.variant, self.suffix))
     }
 
     /// Where programs that the build itself runs leave raw profiles that nobody wants.
@@ -99,6 +112,11 @@ impl Layout {
         self.versioned().join(format!("by-hand{}", self.suffix))
     }
 
+    /// What was measured and saved.
+    pub fn results(&self) -> PathBuf {
+        self.versioned().join(format!("results{}", self.suffix))
+    }
+
     /// Scratch files, and `{tmp}` of workloads.
     pub fn tmp(&self) -> PathBuf {
         self.versioned().join("tmp")
@@ -111,8 +129,10 @@ impl Layout {
 
     /// What was found out about the tools for a method.
     pub fn toolbox(&self, method: &str) -> PathBuf {
-        self.versioned()
-            .join(format!("toolbox-{method}{}.json", self.suffix))
+        self.versioned().join(format!(
+            "toolbox-{method}{}{}.json",
+            self.variant, self.suffix
+        ))
     }
 
     /// The object that saves counters on a signal, made by a given rustc.

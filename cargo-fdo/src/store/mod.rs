@@ -20,6 +20,7 @@ pub mod campaign;
 pub mod keys;
 pub mod layout;
 pub mod lock;
+pub mod results;
 
 pub use campaign::{Campaign, CampaignError, Manifest};
 pub use layout::Layout;

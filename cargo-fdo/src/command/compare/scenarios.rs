@@ -1,0 +1,123 @@
+//! The workloads of a comparison, one after the other.
+
+use super::super::Session;
+use super::variants::Variants;
+use crate::comparison::facts::Scenario;
+use crate::config::{CommandLine, Template, Workload};
+use crate::error::{Diagnose, Error, ExitCode, Result};
+use crate::stage::evaluate::{self, Options, Task};
+use crate::stage::train::{Job, JobKind};
+use fdo_build::flags;
+use fdo_build::protocol::Phase;
+use std::path::PathBuf;
+
+/// `--instructions` without valgrind.
+#[derive(Debug, thiserror::Error)]
+#[error("`--instructions` needs valgrind, which is not in PATH")]
+struct NoValgrind;
+
+impl Diagnose for NoValgrind {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Tool
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some("on Debian and Ubuntu: `apt-get install valgrind`".into())
+    }
+}
+
+/// The valgrind to count instructions with, if that is wanted.
+///
+/// # Errors
+///
+/// If there is none.
+pub(super) fn valgrind(is_wanted: bool) -> Result<Option<PathBuf>> {
+    if !is_wanted {
+        return Ok(None);
+    }
+    Ok(Some(which::which("valgrind").map_err(|_| NoValgrind)?))
+}
+
+/// Measures all of them. One that can't be measured does not take the others with it.
+pub(super) fn run(
+    session: &Session,
+    jobs: &[Job],
+    variants: &Variants,
+    trained: &[String],
+    options: Options<'_>,
+) -> (Vec<Scenario>, Vec<Error>) {
+    let (mut scenarios, mut errors) = (Vec::new(), Vec::new());
+    for job in jobs {
+        match one(session, job, variants, trained, options) {
+            Ok(scenario) => scenarios.push(scenario),
+            Err(error) => {
+                if jobs.len() > 1 {
+                    session.ui.warn(&error);
+                }
+                errors.push(error);
+            }
+        }
+    }
+    (scenarios, errors)
+}
+
+fn one(
+    session: &Session,
+    job: &Job,
+    variants: &Variants,
+    trained: &[String],
+    options: Options<'_>,
+) -> Result<Scenario> {
+    let contestants = variants.contestants(job)?;
+    session.ui.status(
+        "Measuring",
+        format_args!(
+            "workload `{}`, {} runs of {} variants in turn",
+            job.name,
+            options.runs,
+            contestants.len()
+        ),
+    );
+    let (workload, is_harness, shown);
+    match &job.kind {
+        JobKind::Commands(named) => {
+            workload = named.clone();
+            is_harness = false;
+            shown = named.run.to_string();
+        }
+        JobKind::Cargo {
+            subcommand,
+            selection,
+        } => {
+            let words: Vec<&str> = ["cargo", subcommand]
+                .into_iter()
+                .chain(selection.iter().map(String::as_str))
+                .collect();
+            shown = words.join(" ");
+            is_harness = matches!(*subcommand, "bench" | "test");
+            let run = CommandLine::Shell(Template::literal(shown.clone()));
+            workload = Workload::new(job.name.clone(), run);
+        }
+    }
+    let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Baseline));
+    let task = Task {
+        workload: &workload,
+        metrics: &workload.metrics,
+        is_harness,
+        root: &session.workspace.root,
+        tmp: &session.layout.tmp(),
+        stray: &stray,
+    };
+    let outcome = evaluate::run(task, &contestants, options, &session.ui)?;
+    Ok(Scenario {
+        name: job.name.clone(),
+        is_trained: trained.contains(&job.name),
+        prepare: workload.prepare.as_ref().map(ToString::to_string),
+        run: shown,
+        rounds: options.runs,
+        warmup: options.warmup,
+        metrics: outcome.metrics,
+        failures: outcome.failures,
+        weather: outcome.weather,
+    })
+}

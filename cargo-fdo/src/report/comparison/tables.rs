@@ -1,0 +1,281 @@
+//! Which tables a comparison has.
+
+use super::grid::Grid;
+use super::scale::Scale;
+use crate::comparison::facts::{Comparison, Metric, Role};
+use crate::comparison::findings::{Change, Findings, Row, Verdict, metric_of, scenario_of};
+use crate::metrics::Better;
+use std::time::Duration;
+
+/// How much a table shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// What fits on a terminal.
+    Short,
+    /// All of it.
+    Full,
+}
+
+/// One for each main measure: its scenarios and variants.
+pub(super) fn main(
+    comparison: &Comparison,
+    findings: &Findings,
+    detail: Detail,
+) -> Vec<(String, Grid)> {
+    let mut measures: Vec<&Metric> = Vec::new();
+    for metric in comparison.scenarios.iter().flat_map(|s| &s.metrics) {
+        if metric.is_main && !measures.iter().any(|known| is_same(known, metric)) {
+            measures.push(metric);
+        }
+    }
+    let tables = measures.into_iter().map(|measure| {
+        let rows: Vec<&Row> = findings
+            .rows
+            .iter()
+            .filter(|row| is_same(metric_of(comparison, row), measure))
+            .collect();
+        // The smallest still has its digits.
+        let least = rows
+            .iter()
+            .map(|row| row.summary.mean.abs())
+            .fold(f64::INFINITY, f64::min);
+        let scale = Scale::of(least, measure.unit.as_deref());
+        let title = format!(
+            "{}{}, {} is better",
+            measure.name,
+            in_unit(&scale),
+            direction(measure.better)
+        );
+        (title, statistics(comparison, &rows, &scale, detail))
+    });
+    tables.collect()
+}
+
+fn is_same(left: &Metric, right: &Metric) -> bool {
+    left.name == right.name && left.unit == right.unit && left.origin == right.origin
+}
+
+fn in_unit(scale: &Scale) -> String {
+    match scale.unit.as_str() {
+        "" => String::new(),
+        unit => format!(" in {unit}"),
+    }
+}
+
+fn direction(better: Better) -> &'static str {
+    match better {
+        Better::Lower => "less",
+        Better::Higher => "more",
+    }
+}
+
+fn statistics(comparison: &Comparison, rows: &[&Row], scale: &Scale, detail: Detail) -> Grid {
+    let more = |words: [&'static str; 3]| match detail {
+        Detail::Full => words.to_vec(),
+        Detail::Short => Vec::new(),
+    };
+    let mut head = vec!["scenario", "variant"];
+    head.extend(["mean", "STDDEVP", "STDDEVP/mean", "median", "P95"]);
+    head.extend(more(["P99", "min", "max"]));
+    head.extend(["ratio", "95 % interval", "gain", ""]);
+    let mut grid = Grid::new(head).with_words(2);
+    for row in rows {
+        let summary = &row.summary;
+        let mark = if row.outliers.is_empty() { "" } else { " *" };
+        let mut cells = vec![
+            scenario_of(comparison, row).name.clone(),
+            format!("{}{mark}", comparison.variants[row.variant].name),
+            scale.show(summary.mean),
+            scale.show(summary.stddevp),
+            row.variation
+                .map_or_else(|| "n/a".into(), |share| share_of(share.abs())),
+        ];
+        cells.extend([summary.median, summary.p95].map(|value| scale.show(value)));
+        if detail == Detail::Full {
+            let values = [summary.p99, summary.min, summary.max];
+            cells.extend(values.map(|value| scale.show(value)));
+        }
+        cells.extend(change_cells(row.change.as_ref(), row.variant));
+        grid.rows.push(cells);
+    }
+    grid
+}
+
+/// Ratio, interval, gain, verdict.
+fn change_cells(change: Option<&Change>, variant: usize) -> [String; 4] {
+    match change {
+        Some(change) => [
+            format!("{:.4}", change.ratio.estimate),
+            interval(change),
+            gain(change.gain),
+            verdict_word(change.verdict).to_owned(),
+        ],
+        None if variant == 0 => ["1".into(), String::new(), String::new(), "baseline".into()],
+        None => ["n/a".into(), String::new(), String::new(), String::new()],
+    }
+}
+
+fn interval(change: &Change) -> String {
+    match change.ratio.interval {
+        Some((low, high)) => format!("{low:.4} to {high:.4}"),
+        None => "n/a".into(),
+    }
+}
+
+/// `+8.77 %` is better, `-8.77 %` worse, whichever direction is good.
+fn gain(gain: f64) -> String {
+    format!("{:+.2} %", gain * 100.0)
+}
+
+fn share_of(share: f64) -> String {
+    format!("{:.2} %", share * 100.0)
+}
+
+fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NoSignificantChange => "no significant change",
+        Verdict::Unknown => "one run: not known",
+    }
+}
+
+/// Geometric means over scenarios.
+pub(super) fn overall(comparison: &Comparison, findings: &Findings) -> Vec<(String, Grid)> {
+    let mut tables: Vec<(String, Grid)> = Vec::new();
+    for overall in &findings.overall {
+        let title = format!(
+            "All {} scenarios: {}, geometric mean",
+            overall.scenarios, overall.metric
+        );
+        if tables.last().is_none_or(|(last, _)| *last != title) {
+            let head = ["variant", "ratio", "95 % interval", "gain", ""];
+            tables.push((title, Grid::new(head)));
+        }
+        let Some((_, grid)) = tables.last_mut() else {
+            continue;
+        };
+        let mut cells = vec![comparison.variants[overall.variant].name.clone()];
+        cells.extend(change_cells(Some(&overall.change), overall.variant));
+        grid.rows.push(cells);
+    }
+    tables
+}
+
+/// Means of what was measured beside, and the ratio of each to the baseline's.
+pub(super) fn circumstances(comparison: &Comparison, findings: &Findings) -> Vec<(String, Grid)> {
+    let mut tables = Vec::new();
+    for (at, scenario) in comparison.scenarios.iter().enumerate() {
+        let mut head = vec!["mean".to_owned()];
+        head.extend(comparison.variants.iter().map(|v| v.name.clone()));
+        let mut grid = Grid::new(head);
+        for (number, metric) in scenario.metrics.iter().enumerate() {
+            let rows: Vec<&Row> = findings.of_metric(at, number).collect();
+            let Some(first) = rows.first().filter(|_| !metric.is_main) else {
+                continue;
+            };
+            let scale = Scale::of(first.summary.mean, metric.unit.as_deref());
+            let mut cells = vec![format!("{}{}", metric.name, in_unit(&scale))];
+            cells.extend((0..comparison.variants.len()).map(|variant| {
+                rows.iter()
+                    .find(|row| row.variant == variant)
+                    .map_or_else(|| "n/a".into(), |row| scale.show(row.summary.mean))
+            }));
+            grid.rows.push(cells);
+        }
+        tables.push((format!("`{}`: beside", scenario.name), grid));
+    }
+    tables
+}
+
+/// Sizes and build times.
+pub(super) fn programs(comparison: &Comparison) -> Grid {
+    let mut grid = Grid::new(["program", "size", "code", "built in"]);
+    for variant in &comparison.variants {
+        if variant.role == Role::Again {
+            continue;
+        }
+        let built = variant.build_seconds.map_or_else(
+            || "was there".to_owned(),
+            |seconds| crate::ui::seconds(Duration::try_from_secs_f64(seconds).unwrap_or_default()),
+        );
+        let bytes = |bytes: u64| Scale::of(bytes as f64, Some("B")).with_unit(bytes as f64);
+        for program in &variant.programs {
+            grid.rows.push(vec![
+                format!("{}, {}", variant.name, program.name),
+                bytes(program.bytes),
+                program.text_bytes.map_or_else(|| "n/a".into(), bytes),
+                built.clone(),
+            ]);
+        }
+    }
+    grid
+}
+
+/// What follows, one sentence for each candidate, and the worst regression.
+pub(super) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<String> {
+    let baseline = &comparison.variants[0].name;
+    let mut sentences = Vec::new();
+    for (at, variant) in comparison.variants.iter().enumerate() {
+        if !matches!(variant.role, Role::Candidate | Role::Control) {
+            continue;
+        }
+        let of_all = findings
+            .overall
+            .iter()
+            .filter(|overall| overall.variant == at)
+            .map(|overall| {
+                let what = format!("{}, all scenarios", overall.metric);
+                (what, overall.change)
+            });
+        let of_one = findings
+            .rows
+            .iter()
+            .filter(|row| row.variant == at && metric_of(comparison, row).is_main)
+            .filter_map(|row| {
+                let name = &metric_of(comparison, row).name;
+                let what = format!("{name} of `{}`", scenario_of(comparison, row).name);
+                Some((what, row.change?))
+            });
+        let parts: Vec<String> = if findings.overall.is_empty() {
+            of_one.map(sentence).collect()
+        } else {
+            of_all.map(sentence).collect()
+        };
+        if !parts.is_empty() {
+            sentences.push(format!(
+                "`{}` to `{baseline}`: {}",
+                variant.name,
+                parts.join("; ")
+            ));
+        }
+    }
+    if let Some(row) = findings.worst.map(|at| &findings.rows[at])
+        && let Some(change) = row.change
+    {
+        sentences.push(format!(
+            "worst: `{}`, {} of `{}`, {} ({})",
+            comparison.variants[row.variant].name,
+            metric_of(comparison, row).name,
+            scenario_of(comparison, row).name,
+            gain(change.gain),
+            interval(&change)
+        ));
+    }
+    sentences
+}
+
+fn sentence((what, change): (String, Change)) -> String {
+    match change.verdict {
+        Verdict::NoSignificantChange => {
+            format!("{what}: no significant change ({})", interval(&change))
+        }
+        Verdict::Unknown => format!("{what}: {} in one run", gain(change.gain)),
+        Verdict::Better | Verdict::Worse => format!(
+            "{what}: {} {} (ratio {})",
+            share_of(change.gain.abs()),
+            verdict_word(change.verdict),
+            interval(&change)
+        ),
+    }
+}

@@ -1,0 +1,116 @@
+//! Instructions that a program executes, counted by valgrind's callgrind: the same number on any
+//! machine, however busy, where time is too noisy to show a small gain.
+
+use crate::tool::Invocation;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The call that runs `call` under callgrind, with all processes that it starts; what is counted
+/// goes into `dir`, one file for each.
+pub(super) fn wrap(valgrind: &Path, call: &Invocation, dir: &Path) -> Invocation {
+    let file = |option: &str, name: &str| {
+        let mut word = OsString::from(option);
+        // valgrind takes % for a placeholder: the directory is ours and has none.
+        word.push(dir.join(name));
+        word
+    };
+    let mut wrapped = call.clone();
+    let program = std::mem::replace(&mut wrapped.program, valgrind.to_owned());
+    let mut args: Vec<OsString> = vec![
+        "--tool=callgrind".into(),
+        "--trace-children=yes".into(),
+        file("--callgrind-out-file=", "callgrind.%p"),
+        file("--log-file=", "valgrind.%p"),
+        "--".into(),
+        program.into(),
+    ];
+    args.append(&mut wrapped.args);
+    wrapped.args = args;
+    wrapped
+}
+
+/// The instructions in all files of a directory.
+///
+/// # Errors
+///
+/// In words: nothing was counted, or valgrind's own last words.
+pub(super) fn total(dir: &Path) -> Result<u64, String> {
+    let mut total = 0_u64;
+    let mut files = 0;
+    let mut words = String::new();
+    let entries = crate::fs::list(dir).map_err(|error| error.to_string())?;
+    for path in entries {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let text =
+            || std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if name.starts_with("callgrind.") {
+            let Some(count) = text().ok().as_deref().and_then(of_file) else {
+                continue;
+            };
+            total = total.saturating_add(count);
+            files += 1;
+        } else if name.starts_with("valgrind.") {
+            words = last_words(&text().unwrap_or_default());
+        }
+    }
+    match files {
+        0 if words.is_empty() => Err("valgrind wrote no counts".into()),
+        0 => Err(format!("valgrind wrote no counts: {words}")),
+        _ => Ok(total),
+    }
+}
+
+/// The sum of a file in callgrind's format: `totals:`, in older versions `summary:` too.
+fn of_file(text: &str) -> Option<u64> {
+    let line = |key: &str| text.lines().rev().find_map(|line| line.strip_prefix(key));
+    line("totals:")
+        .or_else(|| line("summary:"))?
+        .split_ascii_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// `==PID== words`
+fn last_words(log: &str) -> String {
+    log.lines()
+        .rev()
+        .map(|line| {
+            line.rsplit_once("== ")
+                .map_or(line, |(_, words)| words)
+                .trim()
+        })
+        .find(|words| !words.is_empty() && !words.starts_with("=="))
+        .unwrap_or_default()
+        .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_keeps_its_arguments() {
+        let call = Invocation::new("/b/app").args(["--", "x"]).env("A", "1");
+        let wrapped = wrap(Path::new("/v"), &call, Path::new("/t"));
+        assert_eq!(wrapped.program, Path::new("/v"));
+        assert_eq!(wrapped.args[4..], ["--", "/b/app", "--", "x"]);
+        assert_eq!(wrapped.env, call.env);
+    }
+
+    #[test]
+    fn counts_of_all_processes_are_added() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        assert!(total(dir.path()).is_err());
+        write("valgrind.1", "==1== Callgrind\n==1== \n==1== bad option\n");
+        assert_eq!(
+            total(dir.path()).unwrap_err(),
+            "valgrind wrote no counts: bad option"
+        );
+        write("callgrind.1", "events: Ir\nfn=x\n1 2\ntotals: 40\n");
+        write("callgrind.2", "events: Ir\nsummary: 2\n");
+        write("callgrind.3", "torn");
+        assert_eq!(total(dir.path()).unwrap(), 42);
+    }
+}

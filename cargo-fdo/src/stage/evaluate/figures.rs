@@ -1,0 +1,145 @@
+//! Figures that a workload itself writes.
+
+use crate::config::{Described, MetricSource, Placeholder, Wanted, WrittenTo};
+use crate::metrics::{Figure, MetricError, Pattern, Reader, Reading};
+use std::convert::Infallible;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Of a longer output the rest is not looked at.
+const LONGEST: u64 = 64 << 20;
+
+/// Where the outputs of one run are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outputs<'a> {
+    pub(super) stdout: &'a Path,
+    pub(super) stderr: &'a Path,
+    /// `{tmp}`
+    pub(super) tmp: &'a Path,
+    /// `{workspace}`
+    pub(super) workspace: &'a Path,
+    /// Where the workload ran.
+    pub(super) cwd: &'a Path,
+}
+
+/// A figure could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FigureError {
+    /// It is not in the text.
+    #[error("metric `{metric}`, in {place}: {source}")]
+    Metric {
+        /// Its key in fdo.toml.
+        metric: String,
+        /// Where it was looked for.
+        place: String,
+        /// Why.
+        source: MetricError,
+    },
+    /// There is no text.
+    #[error("metric `{metric}`: can't read `{}`: {source}", path.display())]
+    File {
+        /// Its key in fdo.toml.
+        metric: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// All figures of one run, in the order of fdo.toml.
+///
+/// # Errors
+///
+/// The first that is not there.
+pub(super) fn read(
+    sources: &[MetricSource],
+    outputs: Outputs<'_>,
+) -> Result<Vec<Reading>, FigureError> {
+    let mut readings = Vec::new();
+    for source in sources {
+        let (place, path) = place(source, outputs);
+        let text = read_text(&path).map_err(|error| FigureError::File {
+            metric: source.name.clone(),
+            path,
+            source: error,
+        })?;
+        let found = read_one(source, &text).map_err(|error| FigureError::Metric {
+            metric: source.name.clone(),
+            place,
+            source: error,
+        })?;
+        readings.extend(found);
+    }
+    Ok(readings)
+}
+
+/// What benchmark harnesses print, if one did: for workloads without a table of metrics.
+pub(super) fn of_harness(outputs: Outputs<'_>) -> Vec<Reading> {
+    let text = read_text(outputs.stdout).unwrap_or_default();
+    [Reader::Criterion, Reader::Libtest]
+        .into_iter()
+        .filter_map(|reader| reader.read(&text).ok())
+        .flatten()
+        .collect()
+}
+
+fn read_one(source: &MetricSource, text: &str) -> Result<Vec<Reading>, MetricError> {
+    let figure = |pattern, described: &Described| Figure {
+        name: source.name.clone(),
+        pattern,
+        unit: described.unit.clone(),
+        better: described.better,
+    };
+    match &source.what {
+        Wanted::All(reader) => reader.read(text),
+        Wanted::Regex(regex, described) => {
+            Ok(vec![figure(Pattern::regex(regex)?, described).read(text)?])
+        }
+        Wanted::Pointer(pointer, described) => Ok(vec![
+            figure(Pattern::pointer(pointer)?, described).read(text)?,
+        ]),
+    }
+}
+
+fn place(source: &MetricSource, outputs: Outputs<'_>) -> (String, PathBuf) {
+    match &source.from {
+        WrittenTo::Stdout => ("its standard output".into(), outputs.stdout.to_owned()),
+        WrittenTo::Stderr => ("its standard error".into(), outputs.stderr.to_owned()),
+        WrittenTo::File(template) => {
+            let Ok(path) = template.expand(&mut |placeholder: &Placeholder| {
+                Ok::<OsString, Infallible>(match placeholder {
+                    Placeholder::Tmp => outputs.tmp.into(),
+                    _ => outputs.workspace.into(),
+                })
+            });
+            let path = outputs.cwd.join(path);
+            (format!("`{}`", path.display()), path)
+        }
+    }
+}
+
+fn read_text(path: &Path) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?
+        .take(LONGEST)
+        .read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines of what a failed run wrote, to be shown.
+pub(super) fn last_lines(outputs: Outputs<'_>, count: usize) -> String {
+    let of = |path| {
+        let text = read_text(path).unwrap_or_default();
+        let lines: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        lines[lines.len().saturating_sub(count)..].join("\n")
+    };
+    match of(outputs.stderr) {
+        words if words.is_empty() => of(outputs.stdout),
+        words => words,
+    }
+}
