@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `--summary-export`, the old one | `metrics`: name → statistics |
 //! | `handleSummary(data)` | `metrics`: name → `type`, `contains`, `values` → statistics |
-//! | `--summary-export` of k6 2 | `results.metrics`: array of `name`, `type`, `contains`, `values` |
+//! | `--new-machine-readable-summary` (k6 1.5) | `results.metrics`: array of `name`, `type`, `contains`, `values` |
 //!
 //! Read are trends (times, in milliseconds, and what a script measures) with each of their
 //! statistics, and counters as a rate. Gauges are settings, and rates of checks are about
@@ -36,12 +36,11 @@ fn is_statistic(name: &str) -> bool {
 /// Adds what a counter counted in a second.
 fn add_rate(name: &str, unit: &str, rate: f64, readings: &mut Readings) -> Result<(), MetricError> {
     let failure = ["dropped", "error", "fail", "timeout", "retr"];
-    let better = match failure
-        .iter()
-        .any(|word| name.to_lowercase().contains(word))
-    {
-        true => Better::Lower,
-        false => Better::Higher,
+    let name_lower = name.to_lowercase();
+    let better = if failure.iter().any(|word| name_lower.contains(word)) {
+        Better::Lower
+    } else {
+        Better::Higher
     };
     readings.add(&format!("{name} rate"), Some(unit), better, rate)
 }

@@ -210,6 +210,33 @@ fn hyperfine_figures() {
 fn k6_figures() {
     assert_reads(
         Reader::K6,
+        "k6-compact.txt",
+        "
+        checks_total rate: 29.980643 1/s, higher
+        queue_length avg: 15 -, lower
+        queue_length min: 10 -, lower
+        queue_length med: 15 -, lower
+        queue_length max: 20 -, lower
+        queue_length p(90): 19 -, lower
+        queue_length p(95): 19.5 -, lower
+        http_req_duration avg: 144.56 ms, lower
+        http_req_duration min: 104.11 ms, lower
+        http_req_duration med: 110.47 ms, lower
+        http_req_duration max: 1140 ms, lower
+        http_req_duration p(90): 203.54 ms, lower
+        http_req_duration p(95): 215.95 ms, lower
+        http_req_duration{expected_response:true} avg: 140.25 ms, lower
+        http_req_duration{expected_response:true} min: 104.11 ms, lower
+        http_req_duration{expected_response:true} med: 110.31 ms, lower
+        http_req_duration{expected_response:true} max: 1140 ms, lower
+        http_req_duration{expected_response:true} p(90): 203.5 ms, lower
+        http_req_duration{expected_response:true} p(95): 214.8 ms, lower
+        http_reqs rate: 29.980643 1/s, higher
+        data_received rate: 43000 B/s, higher
+        ",
+    );
+    assert_reads(
+        Reader::K6,
         "k6-handle-summary.json",
         "
         data_received rate: 43304.9 B/s, higher
