@@ -9,7 +9,8 @@
 //! ```
 //!
 //! [`shim`] is this very program, started by cargo and by build scripts in place of their
-//! compilers. [`profile`] knows formats and nobody else. ARCHITECTURE.md has the invariants.
+//! compilers. [`profile`] knows formats and nobody else, as do
+//! [`metrics`] and [`statistics`]. ARCHITECTURE.md has the invariants.
 
 pub mod cli;
 pub mod command;

@@ -1,66 +1,40 @@
-//! stub
-#![allow(missing_docs)]
-use serde::{Deserialize, Serialize};
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Better {
-    Lower,
-    Higher,
-}
-#[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
-    pub name: String,
-    pub unit: Option<String>,
-    pub better: Better,
-    pub values: Vec<f64>,
-}
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reader {
-    DbBench,
-    Criterion,
-    Libtest,
-    Hyperfine,
-    K6,
-    Wrk,
-    KeyValue,
-}
-#[derive(Debug, thiserror::Error)]
-#[error("x")]
-pub struct MetricError;
-impl Reader {
-    pub const ALL: [Reader; 1] = [Reader::DbBench];
-    pub fn name(self) -> &'static str {
-        "db_bench"
-    }
-    pub fn from_name(_: &str) -> Option<Reader> {
-        None
-    }
-    pub fn read(self, _: &str) -> Result<Vec<Reading>, MetricError> {
-        Err(MetricError)
-    }
-}
-#[derive(Debug)]
-pub enum Pattern {
-    Regex(String),
-    Pointer(String),
-}
-#[derive(Debug)]
-pub struct Figure {
-    pub name: String,
-    pub pattern: Pattern,
-    pub unit: Option<String>,
-    pub better: Better,
-}
-impl Figure {
-    pub fn read(&self, _: &str) -> Result<Reading, MetricError> {
-        Err(MetricError)
-    }
-}
-impl Pattern {
-    pub fn regex(s: &str) -> Result<Pattern, MetricError> {
-        Ok(Pattern::Regex(s.into()))
-    }
-    pub fn pointer(s: &str) -> Result<Pattern, MetricError> {
-        Ok(Pattern::Pointer(s.into()))
-    }
-}
+//! Figures that a workload itself prints: operations per second, latencies, whatever its
+//! benchmark program reports.
+//!
+//! Knows no other module of ours (a test checks) and runs nothing. Text comes from programs of
+//! the user, so no input makes anything here panic. What can't be read is an error that shows the
+//! text, never a figure less: a comparison of what happened to be readable would be a lie.
+//!
+//! ```text
+//! text ──> Reader, one for each format that is known ──┐
+//!     └──> Figure, which the user describes ───────────┴──> Reading: name, unit, values
+//! ```
+//!
+//! Rounds are compared, and a program may print 999 µs in one and 1.1 ms in the next. So each
+//! reader has one unit for times and one for sizes, whatever was printed:
+//!
+//! | reader | times | else |
+//! | --- | --- | --- |
+//! | `db_bench` | µs | ops/s |
+//! | `criterion` | ns | B/s, elem/s |
+//! | `libtest` | ns/iter | MB/s |
+//! | `hyperfine` | s | |
+//! | `k6` | ms | 1/s, B/s |
+//! | `wrk` | ms | 1/s, B/s |
+//! | `key-value` | s | B, B/s, and what isn't known as it stands |
+
+mod direction;
+mod error;
+mod excerpt;
+mod figure;
+mod lines;
+mod number;
+mod pointer;
+mod reader;
+mod reading;
+mod unit;
+
+pub use error::MetricError;
+pub use figure::{Figure, Pattern};
+pub use reader::Reader;
+pub use reading::{Better, Reading};

@@ -19,7 +19,7 @@ pub struct Summary {
     pub median: f64,
     /// 95 % of the values are below.
     pub p95: f64,
-    /// 99 % of the values are below. Below a hundred values it is between the two largest.
+    /// 99 % of the values are below. Of up to a hundred values it is between the two largest.
     pub p99: f64,
     /// The smallest value.
     pub min: f64,

@@ -219,7 +219,7 @@ fn what_holds_of_any_values() {
         turned.reverse();
         assert_eq!(Summary::of(&turned).unwrap(), summary);
         for outlier in outliers(&values) {
-            assert!(values[outlier.at] < summary.median || values[outlier.at] > summary.median);
+            assert_ne!(values[outlier.at], summary.median);
         }
     }
 }
@@ -249,7 +249,6 @@ fn intervals_hold_what_they_promise() {
                 })
                 .count();
             let share = held as f64 / f64::from(experiments);
-            println!("{count} pairs, {name}: {share:.4}");
             let promised = (0.92..0.985).contains(&share);
             assert!(promised, "{count} pairs, {name}: {share}");
         }
