@@ -10,13 +10,13 @@ use crate::comparison::facts::{Comparison, Project, Training, VERSION};
 use crate::comparison::findings::{Findings, metric_of, scenario_of};
 use crate::config::{Workload, WorkloadChoice};
 use crate::error::{Diagnose, Error, ExitCode, Result};
-use crate::report::comparison::{Format, render};
+use crate::report::comparison::{Format, render, signed_percent};
 use crate::stage::evaluate::machine;
 use crate::stage::train::{Job, JobKind};
 use crate::stage::workload;
 use crate::store::{Campaign, results};
 use crate::tool::Invocation;
-use crate::ui::{percent, plural};
+use crate::ui::plural;
 use std::time::{SystemTime, UNIX_EPOCH};
 use variants::{Choice, Variants};
 
@@ -24,7 +24,7 @@ use variants::{Choice, Variants};
 #[derive(Debug, thiserror::Error)]
 enum Unwanted {
     /// Slower than allowed.
-    #[error("significantly worse than allowed ({}): {}", percent(*allowed), found.join("; "))]
+    #[error("significantly worse than allowed ({}): {}", signed_percent(-allowed), found.join("; "))]
     Regression { allowed: f64, found: Vec<String> },
     /// The table is there, and does not hold all.
     #[error("{} of the workloads failed; the figures are those of the others", plural(*runs, "run"))]
@@ -153,7 +153,7 @@ fn finish(
                     metric_of(comparison, row).name,
                     scenario_of(comparison, row).name,
                     comparison.variants[row.variant].name,
-                    percent(row.change.map_or(0.0, |change| -change.gain))
+                    signed_percent(row.change.map_or(0.0, |change| change.gain))
                 )
             })
             .collect();

@@ -2,6 +2,8 @@
 //! says the same again.
 
 mod scope;
+#[cfg(test)]
+pub(crate) mod tests;
 mod warnings;
 
 use super::facts::{Comparison, Metric, Role, Scenario};

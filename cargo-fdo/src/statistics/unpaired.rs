@@ -114,3 +114,48 @@ fn drawn(left: &[f64], right: &[f64]) -> Option<(f64, f64)> {
         quantile::of_sorted(&differences, 1.0 - tail)?,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: [f64; 6] = [412.1, 409.7, 430.2, 411.0, 415.5, 408.8];
+    const AFTER: [f64; 4] = [391.0, 388.2, 395.5, 402.1];
+
+    /// `scipy.stats.ttest_ind(log(AFTER), log(BEFORE), equal_var=False)` of scipy 1.17.1.
+    #[test]
+    fn agrees_with_welchs_test_of_scipy() {
+        let near =
+            |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one} {other}");
+        let ratio = unpaired_ratio(&BEFORE, &AFTER).unwrap();
+        near(ratio.estimate, 0.950_972_063_034_694);
+        near(ratio.p_value.unwrap(), 0.002_042_590_727_050_683);
+        assert_eq!(ratio.pairs, 4);
+        let (low, high) = ratio.interval.unwrap();
+        assert!(low <= 0.927_053_418_644_033 && high >= 0.975_507_825_638_805);
+        // The bootstrap adds little to it here.
+        assert!(low > 0.91 && high < 0.985, "{low} {high}");
+        assert!(ratio.is_significant());
+    }
+
+    #[test]
+    fn counts_that_never_vary_differ_for_sure() {
+        let ratio = unpaired_ratio(&[100.0; 3], &[90.0; 2]).unwrap();
+        assert_eq!(ratio.interval, Some((ratio.estimate, ratio.estimate)));
+        assert!(ratio.is_significant() && ratio.p_value.is_none());
+        assert!(
+            !unpaired_ratio(&[7.0; 3], &[7.0; 3])
+                .unwrap()
+                .is_significant()
+        );
+    }
+
+    #[test]
+    fn what_has_no_ratio_says_why() {
+        assert_eq!(unpaired_ratio(&[], &[1.0]), Err(RatioError::NoPairs));
+        assert_eq!(unpaired_ratio(&[1.0], &[2.0]).unwrap().interval, None);
+        let error = unpaired_ratio(&[1.0, 0.0], &[1.0, 2.0]).unwrap_err();
+        assert!(matches!(error, RatioError::NotPositive { at: 1, .. }));
+        assert!(unpaired_ratio(&[f64::NAN], &[1.0]).is_err());
+    }
+}

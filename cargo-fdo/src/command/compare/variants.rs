@@ -96,8 +96,8 @@ pub(super) enum Choice {
     RustOnly,
     /// The profile for all.
     Optimized,
-    /// A program, or a directory of programs.
-    Path(PathBuf),
+    /// A program, or a directory of programs; and as it was typed.
+    Path(PathBuf, String),
     /// A saved result, and which of its variants.
     Saved(String, Option<String>),
 }
@@ -133,12 +133,12 @@ impl Choice {
             "control" => Choice::Control,
             RUST_ONLY => Choice::RustOnly,
             "optimized" | "optimised" => Choice::Optimized,
-            path if path.contains('/') => {
-                let path = crate::workspace::here().join(path);
+            typed if typed.contains('/') => {
+                let path = crate::workspace::here().join(typed);
                 if !path.exists() {
                     return Err(VariantError::NoProgram(path).into());
                 }
-                Choice::Path(path)
+                Choice::Path(path, typed.to_owned())
             }
             _ => {
                 let (name, variant) = match word.split_once(':') {
@@ -168,7 +168,7 @@ impl Choice {
             Choice::Control => "control".into(),
             Choice::RustOnly => RUST_ONLY.into(),
             Choice::Optimized => "optimized".into(),
-            Choice::Path(path) => path.display().to_string(),
+            Choice::Path(_, typed) => typed.clone(),
             Choice::Saved(name, None) => name.clone(),
             Choice::Saved(name, Some(variant)) => format!("{name}:{variant}"),
         }
@@ -422,7 +422,7 @@ impl Member {
                 }
                 (what.to_owned(), built, Plan::Phase(Box::new(plan)))
             }
-            Choice::Path(path) => return Member::of_path(choice, path, jobs).map(Some),
+            Choice::Path(path, _) => return Member::of_path(choice, path, jobs).map(Some),
             Choice::Saved(name, variant) => {
                 return Member::of_saved(choice, name, variant.as_deref(), session).map(Some);
             }
@@ -559,7 +559,7 @@ impl Member {
 
     /// The program that `cargo run` would run: started without cargo, which would be measured too.
     fn program_of(&self, job: &Job) -> Result<PathBuf> {
-        if let Choice::Path(path) = &self.choice
+        if let Choice::Path(path, _) = &self.choice
             && path.is_file()
         {
             return Ok(path.clone());

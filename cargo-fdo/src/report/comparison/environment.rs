@@ -37,14 +37,14 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
                 .map_or_else(|| "n/a".into(), |load| load.to_string())
         ),
         format!(
-            "{} at revision {}, {}, {}, target {}, profile `{}`",
+            "{} at revision {}, {}{}, target {}, profile `{}`",
             project.name,
             known(&project.revision),
             project.rustc,
             project
                 .c_compiler
                 .as_ref()
-                .map_or_else(|| "no C compiler".into(), |c| format!("C by {c}")),
+                .map_or_else(String::new, |c| format!(", optimised C by {c}")),
             project.target,
             project.profile
         ),

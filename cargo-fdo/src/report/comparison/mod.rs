@@ -5,6 +5,8 @@ mod environment;
 mod grid;
 mod scale;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::comparison::{Comparison, Findings};
 use crate::ui::plural;
@@ -14,6 +16,7 @@ use tables::Detail;
 
 pub use environment::lines as environment;
 pub use scale::Scale;
+pub use tables::signed_percent;
 
 /// In which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -107,7 +107,7 @@ fn change_cells(change: Option<&Change>, variant: usize) -> [String; 4] {
         Some(change) => [
             format!("{:.4}", change.ratio.estimate),
             interval(change),
-            gain(change.gain),
+            signed_percent(change.gain),
             verdict_word(change.verdict).to_owned(),
         ],
         None if variant == 0 => ["1".into(), String::new(), String::new(), "baseline".into()],
@@ -123,7 +123,7 @@ fn interval(change: &Change) -> String {
 }
 
 /// `+8.77 %` is better, `-8.77 %` worse, whichever direction is good.
-fn gain(gain: f64) -> String {
+pub fn signed_percent(gain: f64) -> String {
     format!("{:+.2} %", gain * 100.0)
 }
 
@@ -228,20 +228,24 @@ pub(super) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<Strin
                 let what = format!("{}, all scenarios", overall.metric);
                 (what, overall.change)
             });
+        let is_in_all = |row: &Row| {
+            let name = &metric_of(comparison, row).name;
+            findings
+                .overall
+                .iter()
+                .any(|overall| overall.metric == *name)
+        };
         let of_one = findings
             .rows
             .iter()
             .filter(|row| row.variant == at && metric_of(comparison, row).is_main)
+            .filter(|row| !is_in_all(row))
             .filter_map(|row| {
                 let name = &metric_of(comparison, row).name;
                 let what = format!("{name} of `{}`", scenario_of(comparison, row).name);
                 Some((what, row.change?))
             });
-        let parts: Vec<String> = if findings.overall.is_empty() {
-            of_one.map(sentence).collect()
-        } else {
-            of_all.map(sentence).collect()
-        };
+        let parts: Vec<String> = of_all.chain(of_one).map(sentence).collect();
         if !parts.is_empty() {
             sentences.push(format!(
                 "`{}` to `{baseline}`: {}",
@@ -258,7 +262,7 @@ pub(super) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<Strin
             comparison.variants[row.variant].name,
             metric_of(comparison, row).name,
             scenario_of(comparison, row).name,
-            gain(change.gain),
+            signed_percent(change.gain),
             interval(&change)
         ));
     }
@@ -270,7 +274,7 @@ fn sentence((what, change): (String, Change)) -> String {
         Verdict::NoSignificantChange => {
             format!("{what}: no significant change ({})", interval(&change))
         }
-        Verdict::Unknown => format!("{what}: {} in one run", gain(change.gain)),
+        Verdict::Unknown => format!("{what}: {} in one run", signed_percent(change.gain)),
         Verdict::Better | Verdict::Worse => format!(
             "{what}: {} {} (ratio {})",
             share_of(change.gain.abs()),

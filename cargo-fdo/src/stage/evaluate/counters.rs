@@ -7,8 +7,8 @@
 use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
 
-/// A counter that can't be opened: no processor of this machine has it, a virtual machine hides it,
-/// or `kernel.perf_event_paranoid` forbids it.
+/// One that can't be opened is left out: no processor of this machine has it, a virtual machine hides
+/// it, or `kernel.perf_event_paranoid` forbids it.
 const EVENTS: [(&str, Event); 10] = [
     ("cycles", Event::Of(Hardware::CPU_CYCLES)),
     ("instructions", Event::Of(Hardware::INSTRUCTIONS)),
@@ -115,17 +115,17 @@ mod tests {
     fn the_program_and_its_children_are_counted_and_we_are_not() {
         let mut builder = Builder::new(Software::PAGE_FAULTS);
         let Ok(mut counter) = wait_for_exec(&mut builder) else {
-            println!("skipped: perf events are not allowed here");
+            // Perf events are not allowed here: `kernel.perf_event_paranoid`, a container.
             return;
         };
         let touched = vec![1_u8; 40 << 20];
         assert_eq!(counter.read().unwrap(), 0, "of this process");
         drop(touched);
-        let script = "dd if=/dev/zero of=/dev/null bs=30M count=1 2>/dev/null; true";
+        let script = "i=0; while [ $i -lt 50 ]; do env true; i=$((i+1)); done";
         Command::new("sh").args(["-c", script]).status().unwrap();
-        // 30 MB are 7,680 pages, touched by a child of the child.
+        // Any program that is loaded needs dozens of pages; a shell alone far less than these.
         let faults = scaled(&mut counter).unwrap();
-        assert!(faults > 7000.0, "{faults}");
+        assert!(faults > 50.0 * 30.0, "{faults}");
     }
 
     #[test]

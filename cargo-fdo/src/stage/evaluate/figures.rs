@@ -34,7 +34,7 @@ pub enum FigureError {
         /// Where it was looked for.
         place: String,
         /// Why.
-        source: MetricError,
+        source: Box<MetricError>,
     },
     /// There is no text.
     #[error("metric `{metric}`: can't read `{}`: {source}", path.display())]
@@ -68,7 +68,7 @@ pub(super) fn read(
         let found = read_one(source, &text).map_err(|error| FigureError::Metric {
             metric: source.name.clone(),
             place,
-            source: error,
+            source: Box::new(error),
         })?;
         readings.extend(found);
     }

@@ -1,0 +1,370 @@
+//! `cargo fdo compare`: what it runs, in which order, and what it makes of runs that go wrong.
+//!
+//! No test looks at how long something took.
+
+use fdo_tests::{Sandbox, require};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Prints figures, leaves a trace of each run, and fails on demand.
+const MAIN: &str = r#"
+use std::io::Write;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let log = std::env::var("LOG").unwrap();
+    let which = std::env::current_exe().unwrap();
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    writeln!(log, "{} {}", which.display(), args[1..].join(" ")).unwrap();
+    let sum = (0..200_000_u64).fold(1, |s, i| std::hint::black_box(s ^ i.rotate_left(3)));
+    println!("sum {sum}\nreads: 1,234.5 ops/sec\np95 = 2.5 ms");
+    match args.get(1).map(String::as_str) {
+        Some("once") => {
+            // Fails in the run that finds the file, and takes it away.
+            let mark = std::path::Path::new(&args[2]).join("mark");
+            if std::fs::remove_file(mark).is_ok() {
+                eprintln!("lost the connection");
+                std::process::exit(3);
+            }
+        }
+        Some("fail") => {
+            eprintln!("always");
+            std::process::exit(4);
+        }
+        Some("leave") => {
+            std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        }
+        _ => {}
+    }
+}
+"#;
+
+const WORKLOADS: &str = r#"
+[workload.train]
+run = ["{bin:app}"]
+
+[workload.figures]
+kind = "evaluate"
+prepare = "echo '{\"a\": {\"b\": [7, 8]}}' > {tmp}/out.json"
+run = ["{bin:app}", "figures", "{tmp}"]
+[workload.figures.metrics]
+reads = { regex = 'reads: ([0-9.,]+)', unit = "ops/s", better = "higher" }
+json = { pointer = "/a/b", file = "{tmp}/out.json" }
+keys = { reader = "key-value" }
+"#;
+
+fn project(more: &str) -> Sandbox {
+    let t = Sandbox::project()
+        .file("src/main.rs", MAIN)
+        .file("fdo.toml", &format!("{WORKLOADS}{more}"))
+        .without_tools();
+    let log = t.root().join("log");
+    t.env("LOG", log)
+}
+
+fn compare(t: &Sandbox, args: &[&str]) -> fdo_tests::Run {
+    t.cargo_fdo([&["compare"], args].concat())
+}
+
+fn runs(t: &Sandbox, word: &str) -> Vec<String> {
+    let log = std::fs::read_to_string(t.root().join("log")).unwrap_or_default();
+    log.lines()
+        .filter(|line| line.split(' ').nth(1) == Some(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The measures of a scenario of a JSON result, by name.
+fn metrics(result: &Value, scenario: usize) -> BTreeMap<String, Value> {
+    let list = result["scenarios"][scenario]["metrics"].as_array().unwrap();
+    list.iter()
+        .map(|metric| (metric["name"].as_str().unwrap().to_owned(), metric.clone()))
+        .collect()
+}
+
+#[test]
+fn variants_run_in_turn_in_directories_of_their_own_and_figures_are_read() {
+    require!("llvm-profdata");
+    let t = project("");
+    t.cargo_fdo(["train", "--no-overhead", "-w", "train"])
+        .succeeds();
+    let run = compare(&t, &["--runs", "6", "--format", "json", "--save", "first"]).succeeds();
+    let result = run.stdout_json();
+
+    // The evaluating workload was chosen, and two variants and the control ran, after a warm-up.
+    assert_eq!(result["scenarios"].as_array().unwrap().len(), 1);
+    let lines = runs(&t, "figures");
+    assert_eq!(lines.len(), 3 * 7, "{lines:#?}");
+    let is_optimized = |line: &String| line.contains("/fdo/optimize/");
+    assert_eq!(lines.iter().filter(|line| is_optimized(line)).count(), 7);
+    // Rotated: each round has all of them, and the optimised one is at each place twice.
+    let mut places = [0; 3];
+    for round in lines[3..].chunks(3) {
+        let at: Vec<usize> = (0..3).filter(|&at| is_optimized(&round[at])).collect();
+        assert_eq!(at.len(), 1, "{round:#?}");
+        places[at[0]] += 1;
+    }
+    assert_eq!(places, [2, 2, 2]);
+    // One directory for each, the baseline's twin included.
+    let dirs: std::collections::BTreeSet<&str> = lines
+        .iter()
+        .filter_map(|line| line.rsplit(' ').next())
+        .collect();
+    assert_eq!(dirs.len(), 3);
+
+    let metrics = metrics(&result, 0);
+    assert_eq!(
+        metrics["reads"]["samples"][2][5],
+        serde_json::json!([1234.5])
+    );
+    assert_eq!(metrics["reads"]["better"], "higher");
+    assert_eq!(
+        metrics["json"]["samples"][0][0],
+        serde_json::json!([7.0, 8.0])
+    );
+    assert_eq!(metrics["p95"]["unit"], "s");
+    assert_eq!(metrics["p95"]["samples"][1][0], serde_json::json!([0.0025]));
+    // What a workload prints is what the comparison is about, and not how long it ran.
+    assert_eq!(metrics["reads"]["is_main"], true);
+    assert_eq!(metrics["wall time"]["is_main"], false);
+    let time = &metrics["wall time"]["samples"][2][0][0];
+    assert!(time.as_f64().unwrap() > 0.0);
+
+    let names: Vec<&str> = result["variants"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|variant| variant["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["release", "release (again)", "optimized"]);
+    assert_eq!(
+        result["training"]["workloads"],
+        serde_json::json!(["train"])
+    );
+
+    // The saved result is a variant from now on.
+    let run = compare(
+        &t,
+        &[
+            "--runs",
+            "2",
+            "--warmup",
+            "0",
+            "--baseline",
+            "first:release",
+            "--against",
+            "optimized",
+        ],
+    )
+    .succeeds();
+    run.stdout_has("first:release")
+        .stdout_has("was measured before");
+    compare(&t, &["--baseline", "first:nothing"])
+        .fails_saying(2, &["no variant `nothing`", "optimized"]);
+    compare(&t, &["--baseline", "first", "--against", "first:release"])
+        .fails_saying(2, &["nothing would be measured"]);
+    compare(&t, &["--baseline", "second"]).fails_saying(2, &["`second` is no variant"]);
+
+    // One of another version, and a damaged one.
+    let file = "target/fdo/v1/results/first.json";
+    let text = t.read(file);
+    t.write(file, &text.replacen("\"version\":1", "\"version\":2", 1));
+    compare(&t, &["--baseline", "first"]).fails_saying(6, &["format 2", "reads 1"]);
+    t.write(file, &text[..text.len() / 2]);
+    compare(&t, &["--baseline", "first"]).fails_saying(6, &["is no saved result"]);
+}
+
+#[test]
+fn programs_from_elsewhere_need_no_profile() {
+    let t = project("[workload.leaves]\nkind = \"evaluate\"\nrun = [\"{bin:app}\", \"leave\"]\n");
+    t.cargo(["build"]).succeeds();
+    let args = [
+        "--baseline",
+        "./target/debug/app",
+        "--against",
+        "release",
+        "--runs",
+        "2",
+    ];
+    let run = compare(
+        &t,
+        &[&args[..], &["-w", "leaves", "--format", "csv"]].concat(),
+    )
+    .succeeds();
+    run.stdout_has("leaves,wall time,s,");
+    // What a run leaves behind does not disturb the next one.
+    let left = t.run("sh", ["-c", "pgrep -f '^sleep 1000$' | wc -l"]);
+    assert_eq!(left.stdout().trim(), "0");
+
+    compare(&t, &["--baseline", "./gone", "-w", "leaves"])
+        .fails_saying(2, &["there is no program at", "/gone"]);
+    compare(&t, &["--runs", "0"]).fails_with(2);
+    compare(&t, &["--save", "../x"]).fails_saying(2, &["can't name a result"]);
+    // Without a profile there is nothing to compare with, and that is known before anything runs.
+    compare(&t, &["-w", "figures"]).fails_saying(5, &["there is no profile", "cargo fdo train"]);
+}
+
+#[test]
+fn a_run_that_fails_is_told_and_takes_only_itself_out() {
+    let t = project(
+        "[workload.once]\nkind = \"evaluate\"\nprepare = \"touch {tmp}/mark\"\n\
+         run = [\"{bin:app}\", \"once\", \"{tmp}\"]\n\
+         [workload.fails]\nkind = \"evaluate\"\nrun = [\"{bin:app}\", \"fail\"]\n\
+         [workload.good]\nkind = \"evaluate\"\nrun = [\"{bin:app}\", \"good\"]\n\
+         [workload.silent]\nkind = \"evaluate\"\nrun = [\"{bin:app}\", \"silent\"]\n\
+         [workload.silent.metrics]\nnever = { regex = 'latency (\\d+)' }\n\
+         [workload.nowhere]\nkind = \"evaluate\"\nprepare = \"echo no space >&2; exit 9\"\nrun = [\"{bin:app}\"]\n",
+    );
+    t.cargo(["build"]).succeeds();
+    let with = |workloads: &[&str]| {
+        let mut args = vec!["--baseline", "./target/debug/app", "--against", "release"];
+        args.extend(["--runs", "4", "--warmup", "0"]);
+        for workload in workloads {
+            args.extend(["-w", workload]);
+        }
+        compare(&t, &args)
+    };
+    let run = with(&["once"]).fails_with(5);
+    run.stdout_has("`once`: 3 runs failed, and is not in the figures")
+        .stdout_has("lost the connection")
+        .stdout_has("wall time")
+        .stderr_has("the figures are those of the others");
+
+    let run = with(&["fails", "good"]).fails_with(5);
+    run.stderr_has("workload `fails` failed in each of 3 runs")
+        .stderr_has("it wrote: always")
+        .stdout_has("good");
+    // Of 12 runs: when one of three has failed three times.
+    assert_eq!(runs(&t, "fail").len(), 7, "it is given up early");
+
+    with(&["silent"]).fails_saying(
+        2,
+        &[
+            "metric `never`",
+            "its standard output",
+            "workload.NAME.metrics",
+        ],
+    );
+    assert_eq!(runs(&t, "silent").len(), 1, "nothing is measured in vain");
+    with(&["nowhere"]).fails_saying(5, &["`prepare` of workload `nowhere` failed", "no space"]);
+}
+
+#[test]
+fn a_binary_that_goes_away_while_it_is_measured() {
+    let t = project(
+        "[workload.goes]\nkind = \"evaluate\"\nrun = \"{bin:app} goes && rm -f {bin:app}\"\n",
+    );
+    t.cargo(["build"]).succeeds();
+    std::fs::copy(t.path("target/debug/app"), t.path("app")).unwrap();
+    let run = compare(
+        &t,
+        &[
+            "--baseline",
+            "release",
+            "--against",
+            "./app",
+            "--runs",
+            "3",
+            "-w",
+            "goes",
+        ],
+    )
+    .fails_with(5);
+    run.stderr_has("exit status 127");
+}
+
+#[test]
+fn what_is_slower_than_allowed_ends_with_its_own_status() {
+    // Figures that differ for sure: by the program's path.
+    let t = project(
+        "[workload.worse]\nkind = \"evaluate\"\n\
+         run = \"case {bin:app} in *elsewhere*) echo t: 115;; *) echo t: 100;; esac\"\n\
+         [workload.worse.metrics]\nt = { regex = 't: (\\d+)', unit = \"ms\" }\n",
+    );
+    t.cargo(["build"]).succeeds();
+    std::fs::create_dir(t.path("elsewhere")).unwrap();
+    std::fs::copy(t.path("target/debug/app"), t.path("elsewhere/app")).unwrap();
+    let with = |limit: &str| {
+        compare(
+            &t,
+            &[
+                "--baseline",
+                "./target/debug/app",
+                "--against",
+                "./elsewhere",
+                "--runs",
+                "3",
+                "-w",
+                "worse",
+                "--fail-on-regression",
+                limit,
+            ],
+        )
+    };
+    let run = with("10").fails_saying(
+        8,
+        &["t of `worse` by `./elsewhere`, -15.00 %", "(-10.00 %)"],
+    );
+    run.stdout_has("worse");
+    with("20%").succeeds();
+    with("much").fails_with(2);
+}
+
+#[test]
+fn wrong_metrics_are_found_when_the_file_is_read() {
+    let t = project(
+        "[workload.wrong]\nrun = [\"{bin:app}\"]\n[workload.wrong.metrics]\n\
+         a = { regex = '(' }\nb = { regex = 'no group' }\nc = { pointer = \"x\" }\n\
+         d = { reader = \"dbench\" }\ne = { unit = \"ms\" }\n\
+         f = { regex = '(x)', pointer = \"/x\" }\ng = { reader = \"wrk\", better = \"lower\" }\n\
+         h = { regex = '(x)', from = \"stdout\", file = \"{tmp}/x\" }\n\
+         i = { regex = '(x)', file = \"{bin:app}\" }\nj = 7\n",
+    );
+    let run = compare(&t, &[]).fails_with(2);
+    for words in [
+        "`regex` in [workload.wrong.metrics.a]",
+        "`regex` in [workload.wrong.metrics.b]",
+        "`pointer` in [workload.wrong.metrics.c]",
+        "did you mean `db_bench`?",
+        "[workload.wrong.metrics.e] needs one of",
+        "[workload.wrong.metrics.f] can have only one of",
+        "[workload.wrong.metrics.g] can't have `unit` or `better`",
+        "[workload.wrong.metrics.h] can have only one of `from` and `file`",
+        "`file` in [workload.wrong.metrics.i] can hold",
+        "[workload.wrong.metrics.j] must be a table",
+    ] {
+        run.stderr_has(words);
+    }
+}
+
+#[test]
+fn instructions_are_counted_where_valgrind_is() {
+    require!("valgrind");
+    let t = project("");
+    t.cargo(["build", "--release"]).succeeds();
+    std::fs::copy(t.path("target/release/app"), t.path("other")).unwrap();
+    let run = compare(
+        &t,
+        &[
+            "--baseline",
+            "release",
+            "--against",
+            "./other",
+            "--runs",
+            "1",
+            "-w",
+            "figures",
+            "--instructions",
+            "--format",
+            "json",
+        ],
+    )
+    .succeeds();
+    let result = run.stdout_json();
+    let metrics = metrics(&result, 0);
+    let counted = &metrics["instructions (callgrind)"];
+    let of = |variant: usize| counted["samples"][variant][1][0].as_f64().unwrap();
+    // 200,000 rounds of the loop, and the same program twice.
+    assert!(of(0) > 400_000.0, "{counted}");
+    assert!((of(0) / of(2) - 1.0).abs() < 0.01, "{counted}");
+}
