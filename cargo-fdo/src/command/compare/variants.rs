@@ -439,7 +439,12 @@ impl Member {
                 .map(|(name, path)| of_program(name, path))
                 .collect(),
             bins,
-            build_seconds: (!built.all_fresh()).then_some(built.duration.as_secs_f64()),
+            // Of a part of the build the time says nothing.
+            build_seconds: built
+                .artifacts
+                .iter()
+                .all(|artifact| !artifact.fresh)
+                .then_some(built.duration.as_secs_f64()),
             plan: Some(plan),
             saved: None,
         }))
