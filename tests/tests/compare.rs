@@ -368,3 +368,39 @@ fn instructions_are_counted_where_valgrind_is() {
     assert!(of(0) > 400_000.0, "{counted}");
     assert!((of(0) / of(2) - 1.0).abs() < 0.01, "{counted}");
 }
+
+#[test]
+fn what_was_measured_before_ctrl_c_is_not_lost() {
+    use std::os::unix::process::ExitStatusExt;
+    // The third run of the second variant tells cargo-fdo to end.
+    let t = project(
+        "[workload.stops]\nkind = \"evaluate\"\n\
+         run = \"echo x >> $LOG.count; {bin:app} stops; \
+         if [ $(wc -l < $LOG.count) -ge 8 ]; then kill -INT $PPID; sleep 100; fi\"\n",
+    );
+    t.cargo(["build"]).succeeds();
+    let args = [
+        "compare",
+        "--baseline",
+        "./target/debug/app",
+        "--against",
+        "release",
+    ];
+    let more = [
+        "--runs", "50", "--warmup", "0", "-w", "stops", "--save", "named",
+    ];
+    let mut command = t.cargo_fdo_command(&[&args[..], &more].concat());
+    let output = command.output().unwrap();
+    let (stdout, stderr) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert_eq!(output.status.signal(), Some(2), "{stderr}");
+    assert!(
+        stdout.contains("`stops` was interrupted after 2 of 50 rounds"),
+        "{stdout}\n{stderr}"
+    );
+    assert!(stdout.contains("wall time"));
+    assert!(t.path("target/fdo/v1/results/last.json").is_file());
+    assert!(!t.path("target/fdo/v1/results/named.json").exists());
+}

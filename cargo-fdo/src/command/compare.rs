@@ -11,7 +11,7 @@ use crate::comparison::findings::{Findings, metric_of, scenario_of};
 use crate::config::{Workload, WorkloadChoice};
 use crate::error::{Diagnose, Error, ExitCode, Result};
 use crate::report::comparison::{Format, render, signed_percent};
-use crate::stage::evaluate::machine;
+use crate::stage::evaluate::{end_by, machine};
 use crate::stage::train::{Job, JobKind};
 use crate::stage::workload;
 use crate::store::{Campaign, results};
@@ -94,9 +94,9 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         }
         _ => Vec::new(),
     };
-    let (scenarios, mut errors) = scenarios::run(&session, &jobs, &variants, &trained, options);
-    if scenarios.is_empty()
-        && let Some(error) = errors.pop()
+    let mut measured = scenarios::run(&session, &jobs, &variants, &trained, options);
+    if measured.scenarios.is_empty()
+        && let Some(error) = measured.errors.pop()
     {
         return Err(error);
     }
@@ -111,10 +111,16 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
             .filter(|_| variants.use_profile())
             .map(|campaign| training(&campaign)),
         variants: variants.facts(),
-        scenarios,
+        scenarios: measured.scenarios,
     };
     variants.add_saved(&mut comparison)?;
-    finish(args, &session, &comparison, errors)
+    if let Some(signal) = measured.interrupted {
+        // What there is, is not lost; a baseline for later it is not.
+        let _ = finish(args, &session, &comparison, measured.errors, None);
+        end_by(signal);
+    }
+    let name = args.save.as_deref();
+    finish(args, &session, &comparison, measured.errors, name)
 }
 
 /// Saves, prints, and judges.
@@ -123,11 +129,9 @@ fn finish(
     session: &Session,
     comparison: &Comparison,
     errors: Vec<Error>,
+    name: Option<&str>,
 ) -> Result<()> {
-    for name in [Some(results::LAST), args.save.as_deref()]
-        .into_iter()
-        .flatten()
-    {
+    for name in [Some(results::LAST), name].into_iter().flatten() {
         let path = results::save(&session.layout, name, comparison)?;
         session.ui.verbose("Saved", path.display());
     }

@@ -146,6 +146,9 @@ pub struct Scenario {
     pub run: String,
     /// Rounds; in each, every variant ran once.
     pub rounds: u32,
+    /// How many it should have been, where somebody ended it early.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounds_wanted: Option<u32>,
     /// Rounds before, that do not count.
     pub warmup: u32,
     /// What was measured.

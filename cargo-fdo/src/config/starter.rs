@@ -86,8 +86,15 @@ fn named_workload(facts: &StarterFacts, file: &mut Lines) {
     file.off("weight = 1");
     file.off("repeat = 1");
     file.off("timeout = \"5min\"");
-    file.say("\"evaluate\" is for measuring, not for training: its gain is then an honest one.");
+    file.say(
+        "`cargo fdo compare` measures with workloads of kind \"evaluate\", and `train` leaves them",
+    );
+    file.say("alone: a gain on data that the profile does not know is an honest one.");
     file.off("kind = \"train\"");
+    file.say(
+        "Figures that it prints; also `pointer` into JSON, and `reader` for known benchmarks.",
+    );
+    file.off("metrics = { p95 = { regex = 'p95: ([0-9.]+)', unit = \"ms\" } }");
 }
 
 /// `[package.NAME]` tables.

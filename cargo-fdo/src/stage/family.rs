@@ -13,6 +13,7 @@ use super::usage::{self, Usage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -35,6 +36,10 @@ const KILL_GRACE: Duration = Duration::from_secs(2);
 pub(super) struct Family {
     /// Children from before, such as orphans that a container's first process inherits.
     others: BTreeSet<i32>,
+    /// Whether its owner ends cargo-fdo after a signal, and not this module.
+    is_patient: bool,
+    /// The signal that an owner was told of; 0 for none.
+    told: Cell<usize>,
 }
 
 /// What was still running at the end of a workload.
@@ -55,7 +60,23 @@ impl Family {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         Family {
             others: children_of(own_pid(), &processes()).into_iter().collect(),
+            is_patient: false,
+            told: Cell::new(0),
         }
+    }
+
+    /// The same for an owner who has something to save when a signal comes: the command that runs
+    /// then is stopped, with an error of kind `Interrupted`, and [`interrupted`](Family::interrupted)
+    /// says by which.
+    pub(super) fn found_by_patient_owner() -> Family {
+        let mut family = Family::found();
+        family.is_patient = true;
+        family
+    }
+
+    /// The signal that is to end cargo-fdo, if one came while a command ran.
+    pub(super) fn interrupted(&self) -> Option<usize> {
+        Some(self.told.get()).filter(|signal| *signal != 0)
     }
 
     /// Runs a command to its end; `None` if it took longer than `limit` and was stopped, with all
@@ -79,6 +100,10 @@ impl Family {
             let left = deadline.map_or(TICK, |end| end.saturating_duration_since(Instant::now()));
             let outcome = ended.recv_timeout(left.min(TICK));
             self.end_by_signal();
+            if self.interrupted().is_some() {
+                self.stop_all();
+                return Err(io::ErrorKind::Interrupted.into());
+            }
             match outcome {
                 Ok(ended) => return ended.map(Some),
                 Err(RecvTimeoutError::Timeout) => self.reap_orphans(main),
@@ -191,10 +216,15 @@ impl Family {
     /// Where cargo-fdo was told to end: ends, after everything of the family.
     fn end_by_signal(&self) {
         let signal = Signals::get().caught.swap(0, Ordering::SeqCst);
-        if signal != 0 {
-            self.stop_all();
-            die(signal);
+        if signal == 0 {
+            return;
         }
+        if self.is_patient {
+            self.told.set(signal);
+            return;
+        }
+        self.stop_all();
+        die(signal);
     }
 }
 
@@ -349,7 +379,7 @@ fn ignored_signals() -> u64 {
 }
 
 /// Ends as the signal would have ended this process, so that a shell sees it.
-fn die(signal: usize) -> ! {
+pub(super) fn die(signal: usize) -> ! {
     let _ = low_level::emulate_default_handler(signal as i32);
     std::process::exit(128 + signal as i32)
 }

@@ -38,6 +38,15 @@ pub(super) fn valgrind(is_wanted: bool) -> Result<Option<PathBuf>> {
     Ok(Some(which::which("valgrind").map_err(|_| NoValgrind)?))
 }
 
+/// What came of the workloads.
+#[derive(Default)]
+pub(super) struct Measured {
+    pub(super) scenarios: Vec<Scenario>,
+    pub(super) errors: Vec<Error>,
+    /// The signal that ended it early.
+    pub(super) interrupted: Option<usize>,
+}
+
 /// Measures all of them. One that can't be measured does not take the others with it.
 pub(super) fn run(
     session: &Session,
@@ -45,20 +54,26 @@ pub(super) fn run(
     variants: &Variants,
     trained: &[String],
     options: Options<'_>,
-) -> (Vec<Scenario>, Vec<Error>) {
-    let (mut scenarios, mut errors) = (Vec::new(), Vec::new());
+) -> Measured {
+    let mut measured = Measured::default();
     for job in jobs {
         match one(session, job, variants, trained, options) {
-            Ok(scenario) => scenarios.push(scenario),
+            Ok((scenario, interrupted)) => {
+                measured.scenarios.push(scenario);
+                measured.interrupted = interrupted;
+                if interrupted.is_some() {
+                    break;
+                }
+            }
             Err(error) => {
                 if jobs.len() > 1 {
                     session.ui.warn(&error);
                 }
-                errors.push(error);
+                measured.errors.push(error);
             }
         }
     }
-    (scenarios, errors)
+    measured
 }
 
 fn one(
@@ -67,7 +82,7 @@ fn one(
     variants: &Variants,
     trained: &[String],
     options: Options<'_>,
-) -> Result<Scenario> {
+) -> Result<(Scenario, Option<usize>)> {
     let contestants = variants.contestants(job)?;
     session.ui.status(
         "Measuring",
@@ -109,15 +124,17 @@ fn one(
         stray: &stray,
     };
     let outcome = evaluate::run(task, &contestants, options, &session.ui)?;
-    Ok(Scenario {
+    let scenario = Scenario {
         name: job.name.clone(),
         is_trained: trained.contains(&job.name),
         prepare: workload.prepare.as_ref().map(ToString::to_string),
         run: shown,
-        rounds: options.runs,
+        rounds: outcome.rounds,
+        rounds_wanted: outcome.interrupted.map(|_| options.runs),
         warmup: options.warmup,
         metrics: outcome.metrics,
         failures: outcome.failures,
         weather: outcome.weather,
-    })
+    };
+    Ok((scenario, outcome.interrupted))
 }

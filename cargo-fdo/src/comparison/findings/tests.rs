@@ -26,6 +26,7 @@ fn scenario(name: &str, metrics: Vec<Metric>) -> Scenario {
         prepare: None,
         run: "{bin:app} 7".into(),
         rounds: 6,
+        rounds_wanted: None,
         warmup: 1,
         metrics,
         failures: Vec::new(),

@@ -26,6 +26,12 @@ pub(super) fn of(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
                 scenario.name
             ));
         }
+        if let Some(wanted) = scenario.rounds_wanted {
+            warnings.push(format!(
+                "`{}` was interrupted after {} of {wanted} rounds",
+                scenario.name, scenario.rounds
+            ));
+        }
         warnings.extend(failures(scenario));
         warnings.extend(weather(scenario, comparison.machine.memory));
     }

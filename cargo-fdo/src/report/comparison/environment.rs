@@ -1,7 +1,7 @@
 //! The lines without which a published figure is worth nothing.
 
 use super::scale::Scale;
-use crate::comparison::facts::Comparison;
+use crate::comparison::facts::{Comparison, Metric, Origin};
 use crate::ui::plural;
 use std::time::Duration;
 
@@ -73,6 +73,14 @@ pub fn lines(comparison: &Comparison) -> Vec<String> {
     }
     for variant in &comparison.variants {
         lines.push(format!("{}: {}", variant.name, variant.what));
+    }
+    let is_counted = |metric: &Metric| metric.origin == Origin::Processor;
+    if !comparison
+        .scenarios
+        .iter()
+        .any(|s| s.metrics.iter().any(is_counted))
+    {
+        lines.push("counters of the processor (cycles, branch-misses, …): n/a here".into());
     }
     lines.push(format!(
         "cargo-fdo {}, `{}`",

@@ -16,5 +16,5 @@ mod sizes;
 mod table;
 mod weather;
 
-pub use rounds::{Contestant, EvaluateError, Options, Task, run};
+pub use rounds::{Contestant, EvaluateError, Options, Task, end_by, run};
 pub use sizes::of_program;

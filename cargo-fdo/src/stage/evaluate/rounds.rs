@@ -9,7 +9,7 @@ use crate::comparison::facts::{Failure, Metric, Weather};
 use crate::config::{MetricSource, Workload};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
-use crate::stage::family::Family;
+use crate::stage::family::{self, Family};
 use crate::stage::workload::{self, Place, ProfileFiles, WorkloadError};
 use crate::tool::Invocation;
 use crate::ui::{Ui, seconds};
@@ -136,6 +136,10 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// What else happened.
     pub weather: Weather,
+    /// Rounds that all contestants ran.
+    pub rounds: u32,
+    /// The signal that ended it early.
+    pub interrupted: Option<usize>,
 }
 
 /// Prepares all contestants, and lets them run in turn.
@@ -151,7 +155,7 @@ pub fn run(
 ) -> Result<Outcome, EvaluateError> {
     let scratch = Scratch::in_dir(task.tmp)
         .map_err(|error| FsError::new("make a directory in", task.tmp, error))?;
-    let family = Family::found();
+    let family = Family::found_by_patient_owner();
     let around = Around {
         workload: task.workload,
         metrics: task.metrics,
@@ -164,7 +168,11 @@ pub fn run(
     let lanes = contestants
         .iter()
         .map(|contestant| lane(task, contestant, &around))
-        .collect::<Result<Vec<Lane>, EvaluateError>>()?;
+        .collect::<Result<Vec<Lane>, EvaluateError>>();
+    if let Some(signal) = family.interrupted() {
+        end_by(signal);
+    }
+    let lanes = lanes?;
     let counted = options.valgrind.map_or(0, |(_, runs)| runs);
     let rounds = options.runs.max(counted) as usize;
     let mut session = Rounds {
@@ -177,7 +185,7 @@ pub fn run(
         started: Instant::now(),
     };
     let all = (options.warmup + options.runs) as usize;
-    for round in 0..all {
+    'rounds: for round in 0..all {
         let number = (round + 1).checked_sub(options.warmup as usize);
         for at in order::of_round(round, contestants.len()) {
             let what = match number {
@@ -191,12 +199,16 @@ pub fn run(
                 session.time_left(round, all)
             ));
             session.one(at, number.unwrap_or(0))?;
+            if family.interrupted().is_some() {
+                break 'rounds;
+            }
         }
+        session.outcome.rounds = u32::try_from(number.unwrap_or(0)).unwrap_or(u32::MAX);
         if round == 0 {
             session.announce(ui, all);
         }
     }
-    if let Some((valgrind, runs)) = options.valgrind {
+    if let Some((valgrind, runs)) = options.valgrind.filter(|_| family.interrupted().is_none()) {
         for round in 0..runs as usize {
             for (at, contestant) in contestants.iter().enumerate() {
                 spinner.set(format_args!(
@@ -204,6 +216,7 @@ pub fn run(
                     task.workload.name, contestant.name
                 ));
                 match count_instructions(valgrind, &lanes[at], &around) {
+                    _ if family.interrupted().is_some() => break,
                     Ok(count) => session.table.add_instructions(at, round, count),
                     Err(words) => session.fail(at, 0, format!("instructions: {words}")),
                 }
@@ -212,6 +225,10 @@ pub fn run(
     }
     drop(spinner);
     let mut outcome = session.outcome;
+    if let Some(signal) = family.interrupted().filter(|_| outcome.rounds == 0) {
+        end_by(signal);
+    }
+    outcome.interrupted = family.interrupted();
     outcome.metrics = session.table.finish();
     // Servers of `prepare` end before their directories do.
     family.stop();
@@ -266,6 +283,11 @@ fn lane(
     }
 }
 
+/// Ends this process as a signal does that ended a comparison early.
+pub fn end_by(signal: usize) -> ! {
+    family::die(signal)
+}
+
 /// After this many failures and no success a contestant is given up.
 const PATIENCE: usize = 3;
 
@@ -285,6 +307,7 @@ impl Rounds<'_> {
     fn one(&mut self, at: usize, round: usize) -> Result<(), EvaluateError> {
         match measure(&self.lanes[at], &self.around) {
             Ok(measured) => self.take(at, round, measured),
+            Err(_) if self.around.family.interrupted().is_some() => Ok(()),
             Err(words) => {
                 self.tries[at].1 += 1;
                 let (good, failed) = self.tries[at];
