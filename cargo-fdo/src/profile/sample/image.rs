@@ -26,8 +26,7 @@ pub struct Image<'d> {
     pub build_id: Option<Vec<u8>>,
     /// The name in `.gnu_debuglink` and the CRC-32 of the file that it means.
     pub debug_link: Option<(String, u32)>,
-    /// Executable ones first.
-    segments: Vec<Segment>,
+    segments: Segments,
     /// Functions by address.
     symbols: Vec<Symbol<'d>>,
     /// Where its debug information is, itself or a file apart.
@@ -55,6 +54,23 @@ pub enum Architecture {
     Aarch64,
     /// Any other: converted all the same, but its call instructions aren't recognised.
     Other,
+}
+
+/// Where the parts of a file are for the linker, executable ones first.
+#[derive(Debug, Clone, Default)]
+pub(in crate::profile) struct Segments(Vec<Segment>);
+
+impl Segments {
+    /// The linker's address of what is at an offset into the file.
+    pub(in crate::profile) fn address(&self, offset: u64) -> Option<u64> {
+        let segment = self.0.iter().find(|s| s.file.contains(&offset))?;
+        segment.address.checked_add(offset - segment.file.start)
+    }
+
+    /// The lowest address.
+    pub(in crate::profile) fn base(&self) -> u64 {
+        self.0.iter().map(|s| s.address).min().unwrap_or(0)
+    }
 }
 
 /// A loadable segment.
@@ -183,14 +199,38 @@ impl<'d> Image<'d> {
 
     /// The linker's address of what is at an offset into the file.
     pub fn address(&self, offset: u64) -> Option<u64> {
-        let segment = self.segments.iter().find(|s| s.file.contains(&offset))?;
-        segment.address.checked_add(offset - segment.file.start)
+        self.segments.address(offset)
+    }
+
+    pub(in crate::profile) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Address and place in the file of a section that is loaded and not compressed.
+    pub(in crate::profile) fn section(&self, name: &str) -> Option<(Range<u64>, Range<usize>)> {
+        let file = object::File::parse(self.data).ok()?;
+        let section = file.section_by_name(name)?;
+        let (at, len) = section.file_range()?;
+        let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
+        let place = at..at.checked_add(len)?;
+        self.data.get(place.clone())?;
+        let address = section.address();
+        Some((address..address.checked_add(section.size())?, place))
+    }
+
+    /// The name of the function symbol that covers an address.
+    pub(in crate::profile) fn function(&self, address: u64) -> Option<&'d [u8]> {
+        let after = self.symbols.partition_point(|s| s.address <= address);
+        let symbol = self.symbols.get(after.checked_sub(1)?)?;
+        // Assembler's often have no size, and reach up to the next.
+        let covers = symbol.size == 0 || address - symbol.address < symbol.size;
+        covers.then_some(symbol.name)
     }
 
     /// The bytes from an address on, at most `len`, fewer at a segment's end.
     pub(super) fn code(&self, address: u64, len: u64) -> &'d [u8] {
         let bytes = || {
-            let segment = self.segments.iter().find(|s| {
+            let segment = self.segments.0.iter().find(|s| {
                 address
                     .checked_sub(s.address)
                     .is_some_and(|at| at < s.file.end - s.file.start)
@@ -221,7 +261,7 @@ impl<'d> Image<'d> {
     }
 
     /// Whether there are any function symbols.
-    pub(super) fn has_symbols(&self) -> bool {
+    pub(in crate::profile) fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
     }
 
@@ -291,7 +331,7 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
             .ok()
             .flatten()
             .map(|(name, crc)| (String::from_utf8_lossy(name).into_owned(), crc)),
-        segments: segments.into_iter().map(|(_, segment)| segment).collect(),
+        segments: Segments(segments.into_iter().map(|(_, segment)| segment).collect()),
         symbols: symbols(&file),
         debug: data,
         mappings: Vec::new(),
