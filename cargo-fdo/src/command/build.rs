@@ -119,7 +119,7 @@ fn program_arguments<'a>(subcommand: &str, args: &'a [OsString]) -> Vec<&'a OsSt
 
 /// What a build is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
+pub(super) enum Purpose {
     /// `cargo fdo build`: the build is the result.
     Build,
     /// Something of it runs next.
@@ -127,7 +127,7 @@ enum Purpose {
 }
 
 /// Builds with the profile and judges its use. `None` after a dry run.
-fn optimized(
+pub(super) fn optimized(
     session: &Session,
     purpose: Purpose,
     subcommand: &str,

@@ -183,7 +183,7 @@ fn choices(args: &TrainArgs, session: &Session) -> Result<Vec<WorkloadChoice>> {
     }
 }
 
-fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
+pub(super) fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
     let mut commands: Vec<BuildCommand> = Vec::new();
     for job in jobs {
         let command = job.build(&session.cargo, &session.workspace);
@@ -245,7 +245,7 @@ fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
     Ok(())
 }
 
-fn bins(built: &build::Built) -> BTreeMap<String, PathBuf> {
+pub(super) fn bins(built: &build::Built) -> BTreeMap<String, PathBuf> {
     built
         .programs()
         .map(|(artifact, path)| (artifact.name.clone(), path.clone()))

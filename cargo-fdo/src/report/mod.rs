@@ -1,10 +1,12 @@
 //! Facts first, then words: what training and building found, for people.
 
 mod sampling;
+mod stacks;
 mod tables;
 mod usage;
 
 pub use sampling::{LONGER, converted, lost_share, recording};
+pub use stacks::stacks;
 pub use usage::{NOTABLE, UseReport};
 
 use crate::profile::names;

@@ -17,6 +17,7 @@ pub mod census;
 pub mod collect;
 pub mod convert;
 mod family;
+pub mod flamegraph;
 mod harness;
 pub mod images;
 pub mod instrument;

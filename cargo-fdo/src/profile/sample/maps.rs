@@ -15,7 +15,12 @@ pub(in crate::profile) struct Mapping {
 
 impl Mapping {
     /// `len` bytes at `start` that show the file from `offset` on; `None` for an empty stretch.
-    pub(in crate::profile) fn new(start: u64, len: u64, offset: u64, image: Option<u32>) -> Option<Mapping> {
+    pub(in crate::profile) fn new(
+        start: u64,
+        len: u64,
+        offset: u64,
+        image: Option<u32>,
+    ) -> Option<Mapping> {
         let end = start.saturating_add(len);
         (end > start).then_some(Mapping {
             start,

@@ -55,10 +55,8 @@ impl std::fmt::Display for Cause {
         f.write_str(match self {
             Cause::NoFile => "is not here, or can't be read",
             Cause::OtherBuild => "is here in another build than was recorded",
-            Cause::NoSymbols => {
-                "is stripped of its symbols, and no debug file of it is here"
-            }
-            Cause::NoMapping => "made at run time, or the mapping is lost",
+            Cause::NoSymbols => "is stripped of its symbols, and no debug file of it is here",
+            Cause::NoMapping => "has code that was made at run time, or whose mapping is lost",
             Cause::Kernel => {
                 "does not tell its addresses (/proc/sys/kernel/kptr_restrict), or is another one \
                  now"
@@ -231,7 +229,13 @@ mod tests {
 
     #[test]
     fn what_is_no_file_is_not_opened() {
-        for path in ["/dev/zero", "/", "relative", "/nowhere/at/all", "/proc/self/maps"] {
+        for path in [
+            "/dev/zero",
+            "/",
+            "relative",
+            "/nowhere/at/all",
+            "/proc/self/maps",
+        ] {
             assert_eq!(file(path, None).open().err(), Some(Cause::NoFile), "{path}");
         }
     }

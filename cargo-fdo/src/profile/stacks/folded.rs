@@ -32,7 +32,9 @@ impl Folded {
 
     /// Samples of all stacks.
     pub fn total(&self) -> u64 {
-        self.0.values().fold(0, |sum, &count| sum.saturating_add(count))
+        self.0
+            .values()
+            .fold(0, |sum, &count| sum.saturating_add(count))
     }
 
     /// Stacks and their samples, sorted.
@@ -54,7 +56,10 @@ impl Folded {
     pub fn scaled_to(&self, total: u64) -> Folded {
         let factor = total as f64 / self.total().max(1) as f64;
         let scale = |count: u64| (count as f64 * factor).round() as u64;
-        let scaled = self.0.iter().map(|(stack, count)| (stack.clone(), scale(*count)));
+        let scaled = self
+            .0
+            .iter()
+            .map(|(stack, count)| (stack.clone(), scale(*count)));
         Folded(scaled.collect())
     }
 }
@@ -137,7 +142,10 @@ mod tests {
         let text = folded.text();
         assert!(is_folded(text.as_bytes()));
         let stacks = read(text.as_bytes()).unwrap();
-        assert_eq!((stacks.folded, stacks.samples, stacks.has_calls), (folded, 6, true));
+        assert_eq!(
+            (stacks.folded, stacks.samples, stacks.has_calls),
+            (folded, 6, true)
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! addresses of another start can be moved; those of modules can't, and lie elsewhere each time.
 
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 
 /// Longest line that is read.
 const MAX_LINE: u64 = 1024;
@@ -42,8 +43,8 @@ pub(super) struct Kernel {
 
 impl Kernel {
     /// The running kernel if it is the recorded one and says its addresses.
-    pub(super) fn running(recorded: &Recorded) -> Option<Kernel> {
-        let text = std::fs::File::open("/proc/kallsyms").ok()?;
+    pub(super) fn running(kallsyms: &Path, recorded: &Recorded) -> Option<Kernel> {
+        let text = std::fs::File::open(kallsyms).ok()?;
         let notes = std::fs::read("/sys/kernel/notes").ok();
         let build_id = notes.as_deref().and_then(build_id);
         Kernel::read(text, build_id, recorded)

@@ -36,7 +36,7 @@ use super::sample::perf_data;
 use super::sample::read::{InputKind, KIND_BYTES, ReadError};
 use folded::Folded;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Stands at the root of a stack whose outer callers are not known.
 pub const TRUNCATED: &str = "[truncated]";
@@ -119,15 +119,32 @@ impl Stacks {
     }
 }
 
+/// Where names are looked for, beside the programs and libraries themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Sources<'a> {
+    /// Where debug files are, before the system's own place.
+    pub debug_directories: &'a [PathBuf],
+    /// What the running kernel says of its functions.
+    pub kallsyms: &'a Path,
+}
+
+impl Default for Sources<'_> {
+    fn default() -> Self {
+        Sources {
+            debug_directories: &[],
+            kallsyms: Path::new("/proc/kallsyms"),
+        }
+    }
+}
+
 /// Reads a recording, the text of `perf script`, or folded stacks, to the end.
 ///
-/// Programs and libraries are looked for at the paths that were recorded, their debug files also in
-/// `debug_directories`.
+/// Programs and libraries are looked for at the paths that were recorded.
 ///
 /// # Errors
 ///
 /// What is none of these. A recording that ends too soon gives what is there.
-pub fn read(mut input: impl Read, debug_directories: &[PathBuf]) -> Result<Stacks, ReadError> {
+pub fn read(mut input: impl Read, sources: Sources<'_>) -> Result<Stacks, ReadError> {
     let mut start = Vec::new();
     input
         .by_ref()
@@ -139,7 +156,7 @@ pub fn read(mut input: impl Read, debug_directories: &[PathBuf]) -> Result<Stack
         _ if start.is_empty() => Err(ReadError::Empty),
         InputKind::PerfData => {
             let done = perf_data::read_into(whole, collect::Collector::default())?;
-            Ok(resolve::stacks(done, debug_directories))
+            Ok(resolve::stacks(done, sources))
         }
         InputKind::Text if folded::is_folded(&start) => folded::read(whole),
         InputKind::Text => text::read(whole),

@@ -7,7 +7,7 @@ use super::kernel::Kernel;
 use super::names::plain;
 use super::symbols::{self, Chain, Names};
 use super::tree::Frame;
-use super::{Stacks, TRUNCATED, UNKNOWN, Unnamed};
+use super::{Sources, Stacks, TRUNCATED, UNKNOWN, Unnamed};
 use crate::profile::sample::perf_data::sink::Done;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use std::rc::Rc;
 const KERNEL: &str = "_[k]";
 
 /// Names all stacks of a recording.
-pub(super) fn stacks(done: Done<Collector>, directories: &[PathBuf]) -> Stacks {
+pub(super) fn stacks(done: Done<Collector>, sources: Sources<'_>) -> Stacks {
     let mut collected = done.sink.finish();
     collected.files.learn(|path| done.build_ids.get(path));
     collected.kernel.build_id = done.build_ids.get(b"[kernel.kallsyms]");
-    let named = Named::of(&collected, directories);
+    let named = Named::of(&collected, sources);
 
     let mut folded = Folded::default();
     let mut line = String::new();
@@ -59,7 +59,7 @@ struct Named {
 }
 
 impl Named {
-    fn of(collected: &Collected, directories: &[PathBuf]) -> Named {
+    fn of(collected: &Collected, sources: Sources<'_>) -> Named {
         let frames = collected.tree.frames();
         let mut named = Named {
             chains: vec![Chain::default(); frames.len()],
@@ -79,7 +79,9 @@ impl Named {
                     Rc::clone(&unknown)
                 }
                 Frame::Kernel(address) => {
-                    let kernel = kernel.get_or_insert_with(|| Kernel::running(&collected.kernel));
+                    let kernel = kernel.get_or_insert_with(|| {
+                        Kernel::running(sources.kallsyms, &collected.kernel)
+                    });
                     let function = kernel.as_ref().and_then(|it| it.function(address));
                     if function.is_none() {
                         named.causes[number] = Some(Cause::Kernel);
@@ -96,7 +98,13 @@ impl Named {
         let mut names = Names::default();
         for (file, mut places) in by_file {
             places.sort_unstable();
-            named.file(collected, file, &places, directories, &mut names);
+            named.file(
+                collected,
+                file,
+                &places,
+                sources.debug_directories,
+                &mut names,
+            );
         }
         named
     }

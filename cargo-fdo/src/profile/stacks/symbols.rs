@@ -56,11 +56,7 @@ pub(super) fn functions(
     of_image(&image, offsets, names)
 }
 
-fn of_image(
-    image: &Image<'_>,
-    offsets: &[u64],
-    names: &mut Names,
-) -> Vec<Result<Chain, Cause>> {
+fn of_image(image: &Image<'_>, offsets: &[u64], names: &mut Names) -> Vec<Result<Chain, Cause>> {
     let addresses: Vec<Option<u64>> = offsets.iter().map(|&at| image.address(at)).collect();
     let mut wanted: Vec<u64> = addresses.iter().flatten().copied().collect();
     wanted.sort_unstable();
@@ -90,7 +86,9 @@ fn by_debug_information(
     if sections.is_empty() {
         return found;
     }
-    let ranges = addresses.iter().filter_map(|&at| Some(at..at.checked_add(1)?));
+    let ranges = addresses
+        .iter()
+        .filter_map(|&at| Some(at..at.checked_add(1)?));
     let touched = Touched::new(ranges.collect());
     dwarf::functions(&sections, &touched, |code, _| {
         for range in &code.ranges {
@@ -109,7 +107,9 @@ fn by_debug_information(
 /// The function and the copies inlined in it that an address is in. Copies without a name are left
 /// out; `None` if the function itself has none.
 fn chain(code: &Code, address: u64, image: &Image<'_>, names: &mut Names) -> Option<Chain> {
-    let after = code.stretches.partition_point(|it| it.code.start <= address);
+    let after = code
+        .stretches
+        .partition_point(|it| it.code.start <= address);
     let stretch = after.checked_sub(1).and_then(|at| code.stretches.get(at));
     let mut scope = stretch
         .filter(|stretch| stretch.code.contains(&address))

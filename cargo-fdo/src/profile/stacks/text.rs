@@ -160,7 +160,10 @@ fn frame(line: &[u8]) -> Option<(String, bool)> {
 /// `name+0x12 (/path/of/file)`, each part perhaps missing.
 fn function(columns: &[u8], is_kernel: bool) -> (String, bool) {
     let columns = String::from_utf8_lossy(columns.trim_ascii()).into_owned();
-    let (symbol, file) = match columns.rfind(" (").or(columns.starts_with('(').then_some(0)) {
+    let (symbol, file) = match columns
+        .rfind(" (")
+        .or(columns.starts_with('(').then_some(0))
+    {
         Some(at) if columns.ends_with(')') => {
             let file = columns[at..].trim_start().trim_start_matches('(');
             (columns[..at].trim(), file.trim_end_matches(')'))
@@ -227,7 +230,10 @@ PERF_RECORD_LOST lost 3
              my_prog;rocksdb::DB::Open(int, a<b>);[libx.so.1];app::f;do_it_[k] 1\n"
         );
         assert_eq!(stacks.event, "cpu-clock");
-        assert_eq!((stacks.samples, stacks.other_events, stacks.lost), (2, 1, 3));
+        assert_eq!(
+            (stacks.samples, stacks.other_events, stacks.lost),
+            (2, 1, 3)
+        );
         assert!(stacks.has_calls);
         assert_eq!((stacks.frames, stacks.unnamed[0].frames), (5, 2));
     }
@@ -246,6 +252,9 @@ PERF_RECORD_LOST lost 3
             let _ = read(&TEXT.as_bytes()[..end]);
             let _ = read(&TEXT.as_bytes()[end..]);
         }
-        assert!(matches!(read(&b"prose\n"[..]), Err(ReadError::NoSampleInText { .. })));
+        assert!(matches!(
+            read(&b"prose\n"[..]),
+            Err(ReadError::NoSampleInText { .. })
+        ));
     }
 }

@@ -65,7 +65,10 @@ impl Threads {
 
     fn forget_oldest(&mut self) {
         if let Some(pid) = self.ended.pop_front()
-            && self.processes.get(&pid).is_some_and(|process| process.ended)
+            && self
+                .processes
+                .get(&pid)
+                .is_some_and(|process| process.ended)
         {
             self.processes.remove(&pid);
         }
@@ -100,6 +103,8 @@ impl Threads {
         let name = match tid {
             // The kernel's idle threads, one a processor.
             0 => "swapper".to_owned(),
+            // One that has ended already.
+            u32::MAX => ":-1".to_owned(),
             tid => format!(":{tid}"),
         };
         self.name(tid, name.as_bytes());

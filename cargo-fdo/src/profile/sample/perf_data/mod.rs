@@ -31,7 +31,7 @@ mod sums;
 mod tests;
 mod window;
 #[cfg(test)]
-pub(super) mod writer;
+pub(in crate::profile) mod writer;
 
 use super::read::{ReadError, Selection};
 use super::recording::Recording;

@@ -372,7 +372,7 @@ fn comm(text: &[u8]) -> Option<Line<'_>> {
 ///
 /// `0x4005c8/0x4005dc/P/-/-/0` and more parts; each address may be followed by `(file)`. Those that
 /// were speculated on the wrong path are left out.
-pub(in crate::profile) fn branches(mut text: &[u8]) -> impl Iterator<Item = Branch> {
+pub(in crate::profile::sample) fn branches(mut text: &[u8]) -> impl Iterator<Item = Branch> {
     std::iter::from_fn(move || {
         loop {
             text = text.trim_ascii_start();
