@@ -338,10 +338,16 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
     })
 }
 
+/// Underscores that a name begins with.
+fn underscores(name: &[u8]) -> usize {
+    name.iter().take_while(|&&byte| byte == b'_').count()
+}
+
 /// Function symbols by address, one for each.
 ///
-/// Where several share an address (constructors, aliases), the one whose name sorts first stays:
-/// any order will do that is the same each time.
+/// Where several share an address (constructors, aliases), the one with fewest underscores before
+/// its name stays (`read`, not `__GI___libc_read`), then the one whose name sorts first: any order
+/// will do that is the same each time.
 fn symbols<'d, H: FileHeader>(file: &ElfFile<'d, H>) -> Vec<Symbol<'d>> {
     let mut symbols: Vec<Symbol<'d>> = file
         .symbols()
@@ -356,7 +362,10 @@ fn symbols<'d, H: FileHeader>(file: &ElfFile<'d, H>) -> Vec<Symbol<'d>> {
         })
         .collect();
     // Sized ones first: symbols of assembler often have no size.
-    symbols.sort_by(|a, b| (a.address, a.size == 0, a.name).cmp(&(b.address, b.size == 0, b.name)));
+    symbols.sort_by(|a, b| {
+        let key = |s: &Symbol<'d>| (s.address, s.size == 0, underscores(s.name));
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(b.name))
+    });
     symbols.dedup_by_key(|symbol| symbol.address);
     symbols
 }

@@ -100,6 +100,11 @@ impl Text {
 
     /// A sample on one line.
     fn single(&mut self, sample: &SampleLine<'_>) {
+        if sample.head.tid_or_pid.is_none() && sample.head.event.is_none() {
+            // A word of hexadecimal digits alone makes no sample: prose has such.
+            self.first_unknown.get_or_insert(self.number);
+            return;
+        }
         self.begin(&sample.head);
         if let Some(open) = &mut self.open {
             let (frame, named) = function(sample.columns, sample.ip >> 63 != 0);
