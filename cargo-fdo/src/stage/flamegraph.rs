@@ -60,15 +60,16 @@ impl Diagnose for FlamegraphError {
     }
 }
 
-/// Reads the stacks of a file of any kind that is known.
+/// Reads the stacks of a file of any kind that is known, with or without inlined functions.
 ///
 /// # Errors
 ///
 /// It can't be read, or has no samples.
-pub fn read(path: &Path, debug_dirs: &[PathBuf]) -> Result<Stacks, FlamegraphError> {
+pub fn read(path: &Path, debug_dirs: &[PathBuf], inlined: bool) -> Result<Stacks, FlamegraphError> {
     let file = File::open(path).map_err(|error| FsError::new("read", path, error))?;
     let sources = Sources {
         debug_directories: debug_dirs,
+        inlined,
         ..Sources::default()
     };
     let unreadable = |source| FlamegraphError::Unreadable {

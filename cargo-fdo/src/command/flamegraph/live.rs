@@ -73,7 +73,7 @@ pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Drawn> {
         "Recorded",
         format_args!("for {}", seconds(attended.duration)),
     );
-    let stacks = flamegraph::read(&out, &args.debug_dir)?;
+    let stacks = flamegraph::read(&out, &args.debug_dir, true)?;
     report::stacks(ui, &stacks);
     Ok(Drawn { what, stacks })
 }

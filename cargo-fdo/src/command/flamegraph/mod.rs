@@ -68,7 +68,7 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
     let ui = settings::ui(&args.cargo);
     check(&args)?;
     let file = |path: &Path| -> Result<Drawn> {
-        let stacks = flamegraph::read(path, &args.debug_dir)?;
+        let stacks = flamegraph::read(path, &args.debug_dir, true)?;
         report::stacks(&ui, &stacks);
         let name = path.file_name().unwrap_or(path.as_os_str());
         Ok(Drawn {
@@ -93,11 +93,21 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
     let matching = MatchArgs::default();
     let session = Session::open(&args.cargo, &fdo, &matching, None, toolchain)?;
     let jobs = workloads::jobs(&args, &session)?;
-    let plain = workloads::plain(&args, &session, &jobs)?;
     if !args.diff {
+        let plain = workloads::plain(&args, &session, &jobs, true)?;
         return one_graph(&args, &ui, &plain);
     }
     let optimised = workloads::optimised(&args, &session, &jobs)?;
+    let ours = |path: &String| Path::new(path).starts_with(session.layout.root());
+    let inlined = optimised.stacks.inlined_in.iter().any(ours);
+    if !inlined {
+        ui.note(
+            "the optimised program has no debug information: functions that were inlined are left \
+             out on both sides, and such as are inlined on one only seem to move; `debug = 1` in \
+             its profile in Cargo.toml shows them",
+        );
+    }
+    let plain = workloads::plain(&args, &session, &jobs, inlined)?;
     difference(&args, &ui, &plain, &optimised)
 }
 

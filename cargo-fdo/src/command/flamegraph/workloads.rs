@@ -46,7 +46,12 @@ pub(super) fn jobs(args: &FlamegraphArgs, session: &Session) -> Result<Vec<Job>>
 
 /// Stacks of the program of the sample phase: as `cargo build --release` makes it, with line tables
 /// and not stripped.
-pub(super) fn plain(args: &FlamegraphArgs, session: &Session, jobs: &[Job]) -> Result<Drawn> {
+pub(super) fn plain(
+    args: &FlamegraphArgs,
+    session: &Session,
+    jobs: &[Job],
+    inlined: bool,
+) -> Result<Drawn> {
     let _lock = session.lock()?;
     let recorder = of_workloads(args, session)?;
     let toolbox = session.toolbox(Method::Sample)?;
@@ -59,7 +64,8 @@ pub(super) fn plain(args: &FlamegraphArgs, session: &Session, jobs: &[Job]) -> R
     let commands = train::build_commands(jobs, session);
     let built = sample::run(&plan, &commands, &session.cargo)?;
     let bins = train::bins(&built.built);
-    let stacks = run(args, session, &recorder, jobs, &plan, &bins)?;
+    let reading = Reading { args, inlined };
+    let stacks = run(reading, session, &recorder, jobs, &plan, &bins)?;
     let what = describe(jobs);
     Ok(Drawn { what, stacks })
 }
@@ -84,7 +90,11 @@ pub(super) fn optimised(args: &FlamegraphArgs, session: &Session, jobs: &[Job]) 
     let recorder = of_workloads(args, session)?;
     let mut stacks = Stacks::default();
     if let Some(plan) = last {
-        stacks = run(args, session, &recorder, jobs, &plan, &bins)?;
+        let reading = Reading {
+            args,
+            inlined: true,
+        };
+        stacks = run(reading, session, &recorder, jobs, &plan, &bins)?;
     }
     Ok(Drawn {
         what: "the optimised program".to_owned(),
@@ -124,8 +134,15 @@ fn of_workloads(args: &FlamegraphArgs, session: &Session) -> Result<Recorder> {
     })
 }
 
+/// How recordings are read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    args: &'a FlamegraphArgs,
+    inlined: bool,
+}
+
 fn run(
-    args: &FlamegraphArgs,
+    reading: Reading<'_>,
     session: &Session,
     recorder: &Recorder,
     jobs: &[Job],
@@ -152,7 +169,8 @@ fn run(
     for job in jobs {
         let done = recording::run(recorder, job, &cargo_call, place, &raw, &session.ui)?;
         for file in &done.files {
-            stacks.add(flamegraph::read(file, &args.debug_dir)?);
+            let debug_dirs = &reading.args.debug_dir;
+            stacks.add(flamegraph::read(file, debug_dirs, reading.inlined)?);
             fs::remove_file(file)?;
         }
     }

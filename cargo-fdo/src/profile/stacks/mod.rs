@@ -35,6 +35,7 @@ pub use files::Cause;
 use super::sample::perf_data;
 use super::sample::read::{InputKind, KIND_BYTES, ReadError};
 use folded::Folded;
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -61,6 +62,8 @@ pub struct Stacks {
     pub truncated: u64,
     /// Whether samples have callers at all.
     pub has_calls: bool,
+    /// Paths of the files that say which functions were inlined in them.
+    pub inlined_in: BTreeSet<String>,
     /// Where reading stopped if the recording was cut short, in bytes from its start.
     pub cut_short_at: Option<u64>,
     /// Frames of all samples.
@@ -97,6 +100,7 @@ impl Stacks {
             *sum = sum.saturating_add(more);
         }
         self.has_calls |= other.has_calls;
+        self.inlined_in.extend(other.inlined_in);
         self.cut_short_at = self.cut_short_at.or(other.cut_short_at);
         for more in other.unnamed {
             let same = |own: &&mut Unnamed| (&own.what, own.cause) == (&more.what, more.cause);
@@ -126,6 +130,8 @@ pub struct Sources<'a> {
     pub debug_directories: &'a [PathBuf],
     /// What the running kernel says of its functions.
     pub kallsyms: &'a Path,
+    /// Whether functions that were inlined are shown.
+    pub inlined: bool,
 }
 
 impl Default for Sources<'_> {
@@ -133,6 +139,7 @@ impl Default for Sources<'_> {
         Sources {
             debug_directories: &[],
             kallsyms: Path::new("/proc/kallsyms"),
+            inlined: true,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::symbols::{self, Chain, Names};
 use super::tree::Frame;
 use super::{Sources, Stacks, TRUNCATED, UNKNOWN, Unnamed};
 use crate::profile::sample::perf_data::sink::Done;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -46,6 +46,7 @@ pub(super) fn stacks(done: Done<Collector>, sources: Sources<'_>) -> Stacks {
         other_events: collected.other_events,
         truncated: collected.truncated,
         has_calls: done.calls,
+        inlined_in: named.inlined_in,
         cut_short_at: done.cut_short_at,
         frames,
         unnamed,
@@ -56,6 +57,7 @@ pub(super) fn stacks(done: Done<Collector>, sources: Sources<'_>) -> Stacks {
 struct Named {
     chains: Vec<Chain>,
     causes: Vec<Option<Cause>>,
+    inlined_in: BTreeSet<String>,
 }
 
 impl Named {
@@ -64,6 +66,7 @@ impl Named {
         let mut named = Named {
             chains: vec![Chain::default(); frames.len()],
             causes: vec![None; frames.len()],
+            inlined_in: BTreeSet::new(),
         };
         let unknown: Rc<str> = UNKNOWN.into();
         // Offsets and numbers of frames, by file.
@@ -106,6 +109,11 @@ impl Named {
                 &mut names,
             );
         }
+        if !sources.inlined {
+            for chain in &mut named.chains {
+                *chain = chain.iter().take(1).cloned().collect();
+            }
+        }
         named
     }
 
@@ -124,6 +132,11 @@ impl Named {
         let bracketed: Rc<str> = plain(&file.bracketed()).into();
         let offsets: Vec<u64> = places.iter().map(|(offset, _)| *offset).collect();
         let found = symbols::functions(file, &offsets, directories, names);
+        let has_inlined =
+            |found: &Result<Chain, Cause>| found.as_ref().is_ok_and(|it| it.len() > 1);
+        if found.iter().any(has_inlined) {
+            self.inlined_in.insert(file.path());
+        }
         for ((_, number), found) in places.iter().zip(found) {
             self.chains[*number] = match found {
                 Ok(chain) => chain,
