@@ -185,7 +185,7 @@ fn never_panics(bytes: &[u8]) {
         ..Sources::default()
     };
     // Names are looked up each time: that of a large recording would take minutes.
-    let step = 1024.max(bytes.len() / 100);
+    let step = 1024.max(bytes.len() / 50);
     for end in (0..bytes.len()).step_by(step) {
         let _ = stacks::read(&bytes[..end], sources);
         let _ = stacks::read(&bytes[end..], sources);
@@ -333,5 +333,70 @@ fn workloads_run_with_line_tables() {
     assert!(share(&found, "sitegen::main;") > 0.5, "{}", found.text());
     assert!(t.read("site.svg").contains("Flame graph of workload site"));
     // Recordings are large, and were only of use for the picture.
-    assert!(!t.path("target/fdo/raw").exists());
+    assert!(!t.path("target/fdo/v1/raw").exists());
+
+    let train = ["train", "-w", "site", "--no-overhead"];
+    let _ = t.cargo_fdo(train).succeeds();
+    let args = [
+        "flamegraph",
+        "-w",
+        "site",
+        "--diff",
+        "--folded",
+        "both",
+        "-o",
+        "diff.svg",
+    ];
+    let run = t.cargo_fdo(args).succeeds();
+    run.stderr_has("the optimised program has no debug information");
+    let both = t.read("both");
+    let has_both = |line: &str| {
+        let mut counts = line.rsplit(' ').take(2);
+        line.contains("sitegen::main;") && counts.all(|count| count != "0")
+    };
+    assert!(both.lines().any(has_both), "{both}");
+    assert!(t.read("diff.svg").contains("to the optimised program"));
+}
+
+#[test]
+fn processes_and_commands_that_fail() {
+    require!("perf");
+    let t = Sandbox::project();
+    let busy = "while :; do :; done";
+    let mut child = t.command("sh").args(["-c", busy]).spawn().unwrap();
+    let pid = child.id().to_string();
+    let args = [
+        "flamegraph",
+        "-p",
+        &pid,
+        "--duration",
+        "1s",
+        "--folded",
+        "sh.folded",
+    ];
+    let run = t.cargo_fdo(args);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    run.succeeds().stderr_has("process");
+    let text = t.read("sh.folded");
+    assert!(text.lines().all(|line| line.starts_with("sh;")), "{text}");
+
+    let fails = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 3";
+    let args = [
+        "flamegraph",
+        "-o",
+        "fails.svg",
+        "--keep",
+        "a.data",
+        "--",
+        "sh",
+        "-c",
+        fails,
+    ];
+    for _ in 0..2 {
+        let parts = ["the command failed (exit status 3)", "drawn in `fails.svg`"];
+        let _ = t.cargo_fdo(args).fails_saying(5, &parts);
+    }
+    assert!(t.read("fails.svg").contains("</svg>"));
+    assert!(t.path("a.data").is_file() && t.path("a.data.old").is_file());
 }

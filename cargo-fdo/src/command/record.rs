@@ -265,7 +265,7 @@ pub(super) fn output(path: &Path) -> Result<PathBuf> {
 }
 
 /// Makes room for a recording as perf does: an earlier one gets the ending `.old`.
-fn keep(out: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn keep(out: &Path) -> Result<Option<PathBuf>> {
     if std::fs::metadata(out).is_ok_and(|there| there.len() > 0) {
         let mut old = out.as_os_str().to_owned();
         old.push(".old");
@@ -284,7 +284,7 @@ fn keep(out: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Nothing was recorded: the earlier recording has its name again.
-fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
+pub(super) fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
     match earlier {
         Some(earlier) if !out.exists() => rename(earlier, out),
         _ => Ok(()),

@@ -13,9 +13,17 @@ use crate::tool::Places;
 use crate::tool::perf::{self, Limits, Perf, probe};
 use crate::ui::{Ui, seconds};
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+/// What came of a recording.
+pub(super) struct Live {
+    pub(super) drawn: Drawn,
+    /// How the command ended, if it failed.
+    pub(super) load_failed: Option<ExitStatus>,
+}
 
 /// Runs it.
-pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Drawn> {
+pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Live> {
     let whom = record::whom(args.system, &args.pid)?;
     let load = record::command(&args.command)?;
     let limits = Limits {
@@ -53,19 +61,30 @@ pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Drawn> {
         enough,
         deadline: None,
     };
-    let attended = attend::run(&call, times, &out)?;
+    let earlier = match args.keep {
+        Some(_) => record::keep(&out)?,
+        None => None,
+    };
+    let attended = match attend::run(&call, times, &out) {
+        Ok(attended) => attended,
+        Err(error) => {
+            record::give_back(earlier.as_deref(), &out)?;
+            return Err(error.into());
+        }
+    };
     let failed = |status| RecordError::Perf {
         what: what.clone(),
         command: call.to_string(),
         status,
     };
+    let mut load_failed = None;
     match verdict(&attended, &out, limits.max_bytes) {
-        Verdict::NoFile => return Err(failed(attended.status).into()),
+        Verdict::NoFile => {
+            record::give_back(earlier.as_deref(), &out)?;
+            return Err(failed(attended.status).into());
+        }
         Verdict::Unfinished => ui.warn("perf was killed while it recorded"),
-        Verdict::Failed | Verdict::Late => ui.warn(format_args!(
-            "the command failed ({}); what was recorded until then is drawn",
-            crate::tool::invocation::describe(attended.status)
-        )),
+        Verdict::Failed | Verdict::Late => load_failed = Some(attended.status),
         Verdict::Full => ui.note("the recording reached its greatest size (`--max-size`)"),
         Verdict::Done | Verdict::Stopped | Verdict::Interrupted => {}
     }
@@ -75,7 +94,10 @@ pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Drawn> {
     );
     let stacks = flamegraph::read(&out, &args.debug_dir, true)?;
     report::stacks(ui, &stacks);
-    Ok(Drawn { what, stacks })
+    Ok(Live {
+        drawn: Drawn { what, stacks },
+        load_failed,
+    })
 }
 
 /// A directory for the recording, on the disk that the picture goes to: `/tmp` may be memory.

@@ -15,8 +15,10 @@ use crate::profile::stacks::Stacks;
 use crate::report;
 use crate::settings;
 use crate::stage::flamegraph::{self, Labels};
+use crate::tool::invocation::describe;
 use crate::ui::{Ui, count, percent};
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 /// What the command line asks for is not possible.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,20 @@ impl Diagnose for Misuse {
     }
 }
 
+/// The command that was recorded failed. There is a picture all the same.
+#[derive(Debug, thiserror::Error)]
+#[error("the command failed ({}); what was recorded until then is drawn in `{}`", describe(*status), picture.display())]
+struct LoadFailed {
+    status: ExitStatus,
+    picture: PathBuf,
+}
+
+impl Diagnose for LoadFailed {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Training
+    }
+}
+
 /// Stacks, and what they are of.
 struct Drawn {
     what: String,
@@ -84,7 +100,16 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
     let is_workload = |word: &std::ffi::OsString| word.to_string_lossy().contains("{bin:");
     let live = args.system || !args.pid.is_empty() || !args.command.is_empty();
     if live && !args.command.iter().any(is_workload) {
-        return one_graph(&args, &ui, &live::record(&args, &ui)?);
+        let live = live::record(&args, &ui)?;
+        one_graph(&args, &ui, &live.drawn)?;
+        return match live.load_failed {
+            None => Ok(()),
+            Some(status) => Err(LoadFailed {
+                status,
+                picture: output(&args),
+            }
+            .into()),
+        };
     }
     let fdo = FdoArgs {
         tools: args.tools.clone(),
@@ -176,15 +201,20 @@ fn finish(
     if let Some(path) = &args.folded {
         flamegraph::write(path, folded()?.as_bytes())?;
     }
-    let default = PathBuf::from("flamegraph.svg");
-    let output = args.output.as_ref().unwrap_or(&default);
-    flamegraph::write(output, picture)?;
+    let output = output(args);
+    flamegraph::write(&output, picture)?;
     ui.status(
         "Finished",
         "flame graph; a browser shows it, searches and zooms",
     );
     ui.data(output.display());
     Ok(())
+}
+
+/// Where the picture goes.
+fn output(args: &FlamegraphArgs) -> PathBuf {
+    let given = args.output.clone();
+    given.unwrap_or_else(|| PathBuf::from("flamegraph.svg"))
 }
 
 fn title(args: &FlamegraphArgs, otherwise: String) -> String {

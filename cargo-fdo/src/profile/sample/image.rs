@@ -67,9 +67,11 @@ impl Segments {
         segment.address.checked_add(offset - segment.file.start)
     }
 
-    /// The lowest address.
-    pub(in crate::profile) fn base(&self) -> u64 {
-        self.0.iter().map(|s| s.address).min().unwrap_or(0)
+    /// The addresses from the first to the last segment.
+    pub(in crate::profile) fn span(&self) -> Range<u64> {
+        let start = self.0.iter().map(|s| s.address).min().unwrap_or(0);
+        let end = |s: &Segment| s.address.saturating_add(s.file.end - s.file.start);
+        start..self.0.iter().map(end).max().unwrap_or(0)
     }
 }
 

@@ -234,3 +234,31 @@ fn recordings_cut_or_changed_anywhere_are_no_panic() {
         }
     }
 }
+
+#[test]
+fn programs_damaged_anywhere_are_no_panic() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("program");
+    let name = path.to_str().unwrap();
+    for machine in [X86_64, AARCH64] {
+        let (registers, stack) = machine.in_leaf();
+        let mut records = Records::of(machine.event());
+        records.map(0, 10, (MAPPED, 0x1000, 0), name, None).call(
+            5,
+            10,
+            MAPPED + machine.leaf,
+            &[USER],
+            &registers,
+            &stack,
+        );
+        let bytes = file(&[machine.event()], &records, &[]);
+        let program = std::fs::read(machine.program).unwrap();
+        for at in 0..program.len() {
+            let mut damaged = program.clone();
+            damaged[at] = if at % 2 == 0 { 0x80 } else { 0xff };
+            std::fs::write(&path, damaged).unwrap();
+            let stacks = read(&bytes).unwrap();
+            assert_eq!(stacks.folded.total(), 1);
+        }
+    }
+}

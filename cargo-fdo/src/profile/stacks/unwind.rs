@@ -205,9 +205,14 @@ impl OfFile {
         let (text_svma, _) = section(".text");
         let (got_svma, _) = section(".got");
         let (eh_frame_svma, eh_frame) = section(".eh_frame");
-        let (eh_frame_hdr_svma, eh_frame_hdr) = section(".eh_frame_hdr");
         let (_, debug_frame) = section(".debug_frame");
-        let base = segments.base();
+        // framehop has 32 bits for what lies between, and gives a file up of which one function lies
+        // before: linkers put 0 in place of code that they threw away.
+        let span = segments.span();
+        let base = match u32::try_from(span.end) {
+            Ok(_) => 0,
+            Err(_) => span.start,
+        };
         let module = Module::new(
             String::new(),
             base..u64::MAX,
@@ -218,8 +223,10 @@ impl OfFile {
                 got_svma,
                 eh_frame_svma,
                 eh_frame: piece(eh_frame),
-                eh_frame_hdr_svma,
-                eh_frame_hdr: piece(eh_frame_hdr),
+                // A damaged table of the linker's is a panic in gimli; without one, framehop makes
+                // its own, in some milliseconds for a large library.
+                eh_frame_hdr_svma: None,
+                eh_frame_hdr: None,
                 debug_frame: piece(debug_frame),
                 // Of other systems' files.
                 text: None,
