@@ -25,7 +25,10 @@ pub struct FlamegraphArgs {
     #[arg(
         value_name = "FILE",
         num_args = 0..=2,
-        conflicts_with_all = ["workload", "pid", "system", "command"]
+        conflicts_with_all = [
+            "workload", "pid", "system", "command", "call_graph", "stack_size", "duration",
+            "frequency", "event", "max_size", "perf",
+        ]
     )]
     pub files: Vec<PathBuf>,
     /// Workload of fdo.toml, as for `train` [default: all]; may be repeated
@@ -45,7 +48,7 @@ pub struct FlamegraphArgs {
     pub system: bool,
     /// Draw what changed: between two FILEs, or from the plain program to the one built with the
     /// profile. Red takes more of the time, blue less; widths are those of the new
-    #[arg(long, alias = "differential", conflicts_with_all = ["pid", "system", "command"])]
+    #[arg(long, visible_alias = "differential", conflicts_with_all = ["pid", "system", "command"])]
     pub diff: bool,
     /// Where the picture goes [default: flamegraph.svg]
     #[arg(short, long, value_name = "FILE")]

@@ -31,6 +31,8 @@ enum Misuse {
     StackSize(u32),
     #[error("`--stack-size` is for `--call-graph dwarf`, which copies stacks")]
     NoCopies,
+    #[error("recordings of workloads are not kept")]
+    Keep,
     #[error("`--{0}` is written to the file that is read")]
     Same(&'static str),
 }
@@ -47,6 +49,11 @@ impl Diagnose for Misuse {
             }
             Misuse::StackSize(_) => {
                 "perf's own size is 8192; deep stacks need 16384 or more".into()
+            }
+            Misuse::Keep => {
+                "`--folded FILE` keeps what is drawn; `cargo fdo train --method sample \
+                             --build-only` builds the program for a recording by hand"
+                    .into()
             }
             Misuse::NoCopies => "leave one of the two out".into(),
             Misuse::Same(_) => "choose another name".into(),
@@ -110,6 +117,9 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
             }
             .into()),
         };
+    }
+    if args.keep.is_some() {
+        return Err(Misuse::Keep.into());
     }
     let fdo = FdoArgs {
         tools: args.tools.clone(),

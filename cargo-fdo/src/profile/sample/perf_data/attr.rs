@@ -5,6 +5,7 @@
 
 use super::bytes::{u32_at, u64_at};
 use crate::profile::sample::branches::Branch;
+use crate::profile::sample::recording::Event;
 
 const IP: u64 = 1 << 0;
 const TID: u64 = 1 << 1;
@@ -101,8 +102,12 @@ impl Attr {
         }
     }
 
-    pub(super) fn has_branch_stacks(&self) -> bool {
-        self.sample_type & BRANCH_STACK != 0
+    /// What was sampled, under perf's name of it.
+    pub(super) fn event(&self, name: &str) -> Event {
+        Event {
+            name: name.to_owned(),
+            branch_stacks: self.sample_type & BRANCH_STACK != 0,
+        }
     }
 
     /// Whether samples say who called.

@@ -3,7 +3,7 @@
 //! A recording is decoded in one place and put to two uses: counted by address for profiles
 //! ([`sums`](super::sums)), and kept as whole stacks (`profile/stacks`).
 
-use super::attr::{Attr, Call, Layout, Stack};
+use super::attr::{Call, Layout, Stack};
 use super::features::BuildIds;
 use crate::profile::sample::processes::Change;
 use crate::profile::sample::recording::Event;
@@ -118,13 +118,4 @@ pub(in crate::profile) struct Done<S> {
     pub(in crate::profile) build_ids: BuildIds,
     /// Where reading stopped if the recording was cut short, in bytes from its start.
     pub(in crate::profile) cut_short_at: Option<u64>,
-}
-
-impl Attr {
-    pub(super) fn event(&self, name: &str) -> Event {
-        Event {
-            name: name.to_owned(),
-            branch_stacks: self.has_branch_stacks(),
-        }
-    }
 }
