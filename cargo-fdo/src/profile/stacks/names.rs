@@ -16,7 +16,11 @@ pub(super) fn function(symbol: &[u8]) -> String {
         Some(at) => (&symbol[..at], " [cold]"),
         None => (symbol, ""),
     };
-    let name = names::without_parameters(base);
+    let mut name = names::without_parameters(base);
+    // What cpp_demangle makes of an empty list of arguments.
+    while name.contains(", >") {
+        name = name.replace(", >", ">");
+    }
     plain(&format!("{}{part}", short(&name)))
 }
 
@@ -97,6 +101,7 @@ mod tests {
             ),
             ("_ZN7rocksdb2DB4OpenEi", "rocksdb::DB::Open"),
             ("_ZN7rocksdb2DB4OpenEi.cold", "rocksdb::DB::Open [cold]"),
+            ("_ZN1aIiJEJEE1fEv", "a<int>::f"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("a;b\nc", "a:b c"),
         ] {
