@@ -1,10 +1,12 @@
 //! The command line as clap sees it. No decisions: `settings` makes them.
 
 pub mod compare;
+pub mod flamegraph;
 pub mod profile;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArgs;
+use flamegraph::FlamegraphArgs;
 use profile::ProfileArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -41,6 +43,7 @@ impl Cli {
             Command::Status(args) => &args.project,
             Command::Env(args) => &args.cargo.project,
             Command::Clean(args) => &args.project,
+            Command::Flamegraph(args) => &args.cargo.project,
         };
         project.color.clone()
     }
@@ -69,6 +72,8 @@ pub enum Command {
     Bench(RunArgs),
     /// Measure what the profile gained, with error bars
     Compare(CompareArgs),
+    /// Draw where the time goes and who calls it, of workloads, processes or the system
+    Flamegraph(Box<FlamegraphArgs>),
     /// Show which profile there is, of what, and how good it is
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised

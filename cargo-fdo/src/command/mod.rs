@@ -5,6 +5,7 @@ pub mod clean;
 pub mod compare;
 pub mod doctor;
 pub mod env;
+pub mod flamegraph;
 pub mod import;
 pub mod init;
 mod manifest;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Test(args) => build::run_and("test", &args, toolchain),
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
         Command::Compare(args) => compare::run(&args, toolchain),
+        Command::Flamegraph(args) => flamegraph::run(*args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
         Command::Profile(args) => profile::run(&args, toolchain.as_deref()),

@@ -5,7 +5,7 @@
 use crate::cli::RecordArgs;
 use crate::config::Sample;
 use crate::config::sizes;
-use crate::error::{Diagnose, ExitCode, Result};
+use crate::error::{Diagnose, Error, ExitCode, Result};
 use crate::fs;
 use crate::profile::digest;
 use crate::profile::sample::read::{InputKind, KIND_BYTES};
@@ -18,6 +18,7 @@ use crate::tool::perf::probe::{self, Pace, Wanted};
 use crate::tool::perf::{self, Limits, Perf, Whom};
 use crate::tool::{Invocation, Places};
 use crate::ui::{Ui, Verbosity, seconds};
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -71,34 +72,20 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         (false, _) => Verbosity::Verbose,
     };
     let ui = Ui::new(verbosity, None);
-    let whom = whom(args)?;
-    let command = command(args)?;
+    let whom = whom(args.system, &args.pid)?;
+    let command = command(&args.command)?;
     if whom.is_none() && command.is_none() {
         return Err(Misuse::Nothing.into());
     }
     let limits = Limits {
-        max_bytes: match &args.max_size {
-            None => Sample::default().limits.max_bytes,
-            Some(text) => Some(sizes::bytes(text).ok_or_else(|| Misuse::Value {
-                option: "--max-size",
-                what: "size with a unit",
-                value: text.clone(),
-            })?),
-        },
+        max_bytes: max_bytes(args.max_size.as_deref())?,
         ..Limits::default()
     };
     let enough = match &args.duration {
         None => None,
         Some(text) => Some(duration(text)?),
     };
-    if args.frequency == Some(0) {
-        return Err(Misuse::Value {
-            option: "--frequency",
-            what: "number of samples a second",
-            value: "0".to_owned(),
-        }
-        .into());
-    }
+    check_frequency(args.frequency)?;
     let here = std::env::current_dir().unwrap_or_default();
     let out = output(&here.join(args.output.as_deref().unwrap_or(Path::new("perf.data"))))?;
 
@@ -135,7 +122,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     }
     ui.status(
         "Recording",
-        format_args!("{} ({sampling})", what(args, command.as_ref())),
+        format_args!("{} ({sampling})", what(whom.as_ref(), command.as_ref())),
     );
     if command.is_none() && enough.is_none() {
         ui.detail("until they end, or Ctrl-C");
@@ -158,7 +145,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         Verdict::NoFile => {
             give_back(earlier.as_deref(), &out)?;
             return Err(RecordError::Perf {
-                what: what(args, command.as_ref()),
+                what: what(whom.as_ref(), command.as_ref()),
                 command: call.to_string(),
                 status: attended.status,
             }
@@ -166,7 +153,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         }
         Verdict::Unfinished => {
             return Err(RecordError::Killed {
-                what: what(args, command.as_ref()),
+                what: what(whom.as_ref(), command.as_ref()),
                 file: out,
                 status: attended.status,
             }
@@ -192,7 +179,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         }
         return Err(match attended.end {
             End::Interrupt => RecordError::Interrupted {
-                what: what(args, command.as_ref()),
+                what: what(whom.as_ref(), command.as_ref()),
             }
             .into(),
             _ => error.into(),
@@ -226,9 +213,14 @@ pub fn run(args: &RecordArgs) -> Result<()> {
     Ok(())
 }
 
+/// There is nothing to record.
+pub(super) fn nothing() -> Error {
+    Misuse::Nothing.into()
+}
+
 /// Where it is remembered what perf can record here. There may be no project, and trying all that
 /// it can not takes seconds.
-fn memory(wanted: &Wanted) -> Option<PathBuf> {
+pub(super) fn memory(wanted: &Wanted) -> Option<PathBuf> {
     let wanted = serde_json::to_vec(wanted).ok()?;
     let dir = Links::ensure().ok()?.cache().join("perf");
     fs::create_dir(&dir).ok()?;
@@ -236,7 +228,7 @@ fn memory(wanted: &Wanted) -> Option<PathBuf> {
 }
 
 /// Where perf will write: a place for a new file, or a recording that makes room.
-fn output(path: &Path) -> Result<PathBuf> {
+pub(super) fn output(path: &Path) -> Result<PathBuf> {
     let no = |why| {
         Misuse::Output {
             path: path.to_owned(),
@@ -273,7 +265,7 @@ fn output(path: &Path) -> Result<PathBuf> {
 }
 
 /// Makes room for a recording as perf does: an earlier one gets the ending `.old`.
-fn keep(out: &Path) -> Result<Option<PathBuf>> {
+pub(super) fn keep(out: &Path) -> Result<Option<PathBuf>> {
     if std::fs::metadata(out).is_ok_and(|there| there.len() > 0) {
         let mut old = out.as_os_str().to_owned();
         old.push(".old");
@@ -292,7 +284,7 @@ fn keep(out: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Nothing was recorded: the earlier recording has its name again.
-fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
+pub(super) fn give_back(earlier: Option<&Path>, out: &Path) -> Result<()> {
     match earlier {
         Some(earlier) if !out.exists() => rename(earlier, out),
         _ => Ok(()),
@@ -303,20 +295,48 @@ fn rename(from: &Path, to: &Path) -> Result<()> {
     Ok(std::fs::rename(from, to).map_err(|error| fs::FsError::new("rename", from, error))?)
 }
 
-fn whom(args: &RecordArgs) -> Result<Option<Whom>> {
-    if args.system {
+/// The greatest size of a recording.
+pub(super) fn max_bytes(text: Option<&str>) -> Result<Option<u64>> {
+    let Some(text) = text else {
+        return Ok(Sample::default().limits.max_bytes);
+    };
+    let bytes = sizes::bytes(text).ok_or_else(|| Misuse::Value {
+        option: "--max-size",
+        what: "size with a unit",
+        value: text.to_owned(),
+    })?;
+    Ok(Some(bytes))
+}
+
+/// Fails for no samples a second.
+pub(super) fn check_frequency(hertz: Option<u32>) -> Result<()> {
+    if hertz == Some(0) {
+        return Err(Misuse::Value {
+            option: "--frequency",
+            what: "number of samples a second",
+            value: "0".to_owned(),
+        }
+        .into());
+    }
+    Ok(())
+}
+
+/// Which running processes are recorded, if any.
+pub(super) fn whom(system: bool, pids: &[u32]) -> Result<Option<Whom>> {
+    if system {
         return Ok(Some(Whom::System));
     }
-    for pid in &args.pid {
+    for pid in pids {
         if !Path::new(&format!("/proc/{pid}")).exists() {
             return Err(Misuse::NoProcess(*pid).into());
         }
     }
-    Ok((!args.pid.is_empty()).then(|| Whom::Processes(args.pid.clone())))
+    Ok((!pids.is_empty()).then(|| Whom::Processes(pids.to_vec())))
 }
 
-fn command(args: &RecordArgs) -> Result<Option<Invocation>> {
-    let Some((program, rest)) = args.command.split_first() else {
+/// The call of a command that is there.
+pub(super) fn command(words: &[OsString]) -> Result<Option<Invocation>> {
+    let Some((program, rest)) = words.split_first() else {
         return Ok(None);
     };
     if which::which(program).is_err() {
@@ -325,7 +345,8 @@ fn command(args: &RecordArgs) -> Result<Option<Invocation>> {
     Ok(Some(Invocation::new(program).args(rest)))
 }
 
-fn duration(text: &str) -> Result<Duration> {
+/// How long to record.
+pub(super) fn duration(text: &str) -> Result<Duration> {
     match humantime::parse_duration(text) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(Misuse::Value {
@@ -337,16 +358,19 @@ fn duration(text: &str) -> Result<Duration> {
     }
 }
 
-fn what(args: &RecordArgs, command: Option<&Invocation>) -> String {
-    if args.system {
-        return "the whole system".to_owned();
-    }
-    match (args.pid.as_slice(), command) {
-        ([], Some(command)) => command.to_string(),
-        ([one], _) => format!("process {one}"),
-        (many, _) => {
-            let pids: Vec<String> = many.iter().map(u32::to_string).collect();
-            format!("processes {}", pids.join(", "))
+/// What is recorded, for people.
+pub(super) fn what(whom: Option<&Whom>, command: Option<&Invocation>) -> String {
+    match whom {
+        Some(Whom::System) => "the whole system".to_owned(),
+        Some(Whom::Processes(pids)) => {
+            let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+            let noun = if pids.len() == 1 {
+                "process"
+            } else {
+                "processes"
+            };
+            format!("{noun} {}", pids.join(", "))
         }
+        None => command.map_or_else(String::new, Invocation::to_string),
     }
 }

@@ -245,7 +245,7 @@ fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
     Ok(())
 }
 
-fn bins(built: &build::Built) -> BTreeMap<String, PathBuf> {
+pub(super) fn bins(built: &build::Built) -> BTreeMap<String, PathBuf> {
     built
         .programs()
         .map(|(artifact, path)| (artifact.name.clone(), path.clone()))

@@ -232,6 +232,7 @@ mod tests {
             branch_stacks: quality == Quality::BranchStacks,
             pace: Pace::Frequency(4000),
             quality,
+            calls: None,
             build_ids: true,
         }
     }

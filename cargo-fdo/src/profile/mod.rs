@@ -16,7 +16,8 @@
 //!                └── consumed <── evidence (what the compilers said) and object_file (what they made)
 //! ```
 //!
-//! What is sampled instead of counted has formats and conversions of its own: [`sample`].
+//! What is sampled instead of counted has formats and conversions of its own: [`sample`]; whole
+//! stacks for flame graphs are [`stacks`].
 //!
 //! Words: a *record* is one function's counters; a *counter* is one basic block or edge that the
 //! compiler chose to count, LLVM's summaries call it a block; a *unit* is one of rustc's codegen
@@ -34,5 +35,6 @@ pub mod packed_names;
 pub mod raw;
 pub mod sample;
 pub mod slice;
+pub mod stacks;
 pub mod summary;
 mod v0;

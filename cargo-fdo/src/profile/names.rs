@@ -68,12 +68,21 @@ pub fn display(name: &str) -> String {
 
 /// The name for a reader's eyes, C++ demangled too.
 pub fn demangled(name: &str) -> String {
+    demangled_with(name, cpp_demangle::DemangleOptions::default())
+}
+
+/// The same without the parameters of C++, which are long and tell apart little.
+pub fn without_parameters(name: &str) -> String {
+    let options = cpp_demangle::DemangleOptions::default();
+    demangled_with(name, options.no_params().no_return_type())
+}
+
+fn demangled_with(name: &str, options: cpp_demangle::DemangleOptions) -> String {
     let symbol = symbol(name);
     if !symbol.starts_with("_Z") || legacy_path(symbol).is_some() {
         return display(name);
     }
     let mut text = Bounded(String::new());
-    let options = cpp_demangle::DemangleOptions::default();
     match cpp_demangle::Symbol::new(symbol) {
         Ok(parsed) if parsed.structured_demangle(&mut text, &options).is_ok() => text.0,
         _ => name.to_owned(),

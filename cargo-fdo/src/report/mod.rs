@@ -2,10 +2,12 @@
 
 pub mod comparison;
 mod sampling;
+mod stacks;
 mod tables;
 mod usage;
 
 pub use sampling::{LONGER, converted, lost_share, recording};
+pub use stacks::stacks;
 pub use usage::{NOTABLE, UseReport};
 
 use crate::profile::names;

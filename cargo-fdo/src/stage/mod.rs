@@ -19,6 +19,7 @@ pub mod collect;
 pub mod convert;
 pub mod evaluate;
 mod family;
+pub mod flamegraph;
 mod harness;
 pub mod images;
 pub mod instrument;

@@ -347,6 +347,7 @@ mod tests {
             branch_stacks: false,
             pace: Pace::Frequency(15_000),
             quality: Quality::Clock,
+            calls: None,
             build_ids: true,
         };
         let limits = Limits {

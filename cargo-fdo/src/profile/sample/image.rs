@@ -26,8 +26,7 @@ pub struct Image<'d> {
     pub build_id: Option<Vec<u8>>,
     /// The name in `.gnu_debuglink` and the CRC-32 of the file that it means.
     pub debug_link: Option<(String, u32)>,
-    /// Executable ones first.
-    segments: Vec<Segment>,
+    segments: Segments,
     /// Functions by address.
     symbols: Vec<Symbol<'d>>,
     /// Where its debug information is, itself or a file apart.
@@ -55,6 +54,25 @@ pub enum Architecture {
     Aarch64,
     /// Any other: converted all the same, but its call instructions aren't recognised.
     Other,
+}
+
+/// Where the parts of a file are for the linker, executable ones first.
+#[derive(Debug, Clone, Default)]
+pub(in crate::profile) struct Segments(Vec<Segment>);
+
+impl Segments {
+    /// The linker's address of what is at an offset into the file.
+    pub(in crate::profile) fn address(&self, offset: u64) -> Option<u64> {
+        let segment = self.0.iter().find(|s| s.file.contains(&offset))?;
+        segment.address.checked_add(offset - segment.file.start)
+    }
+
+    /// The addresses from the first to the last segment.
+    pub(in crate::profile) fn span(&self) -> Range<u64> {
+        let start = self.0.iter().map(|s| s.address).min().unwrap_or(0);
+        let end = |s: &Segment| s.address.saturating_add(s.file.end - s.file.start);
+        start..self.0.iter().map(end).max().unwrap_or(0)
+    }
 }
 
 /// A loadable segment.
@@ -183,14 +201,38 @@ impl<'d> Image<'d> {
 
     /// The linker's address of what is at an offset into the file.
     pub fn address(&self, offset: u64) -> Option<u64> {
-        let segment = self.segments.iter().find(|s| s.file.contains(&offset))?;
-        segment.address.checked_add(offset - segment.file.start)
+        self.segments.address(offset)
+    }
+
+    pub(in crate::profile) fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Address and place in the file of a section that is loaded and not compressed.
+    pub(in crate::profile) fn section(&self, name: &str) -> Option<(Range<u64>, Range<usize>)> {
+        let file = object::File::parse(self.data).ok()?;
+        let section = file.section_by_name(name)?;
+        let (at, len) = section.file_range()?;
+        let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
+        let place = at..at.checked_add(len)?;
+        self.data.get(place.clone())?;
+        let address = section.address();
+        Some((address..address.checked_add(section.size())?, place))
+    }
+
+    /// The name of the function symbol that covers an address.
+    pub(in crate::profile) fn function(&self, address: u64) -> Option<&'d [u8]> {
+        let after = self.symbols.partition_point(|s| s.address <= address);
+        let symbol = self.symbols.get(after.checked_sub(1)?)?;
+        // Assembler's often have no size, and reach up to the next.
+        let covers = symbol.size == 0 || address - symbol.address < symbol.size;
+        covers.then_some(symbol.name)
     }
 
     /// The bytes from an address on, at most `len`, fewer at a segment's end.
     pub(super) fn code(&self, address: u64, len: u64) -> &'d [u8] {
         let bytes = || {
-            let segment = self.segments.iter().find(|s| {
+            let segment = self.segments.0.iter().find(|s| {
                 address
                     .checked_sub(s.address)
                     .is_some_and(|at| at < s.file.end - s.file.start)
@@ -221,7 +263,7 @@ impl<'d> Image<'d> {
     }
 
     /// Whether there are any function symbols.
-    pub(super) fn has_symbols(&self) -> bool {
+    pub(in crate::profile) fn has_symbols(&self) -> bool {
         !self.symbols.is_empty()
     }
 
@@ -291,17 +333,23 @@ fn read<'d, H: FileHeader<Endian = object::Endianness>>(
             .ok()
             .flatten()
             .map(|(name, crc)| (String::from_utf8_lossy(name).into_owned(), crc)),
-        segments: segments.into_iter().map(|(_, segment)| segment).collect(),
+        segments: Segments(segments.into_iter().map(|(_, segment)| segment).collect()),
         symbols: symbols(&file),
         debug: data,
         mappings: Vec::new(),
     })
 }
 
+/// Underscores that a name begins with.
+fn underscores(name: &[u8]) -> usize {
+    name.iter().take_while(|&&byte| byte == b'_').count()
+}
+
 /// Function symbols by address, one for each.
 ///
-/// Where several share an address (constructors, aliases), the one whose name sorts first stays:
-/// any order will do that is the same each time.
+/// Where several share an address (constructors, aliases), the one with fewest underscores before
+/// its name stays (`read`, not `__GI___libc_read`), then the one whose name sorts first: any order
+/// will do that is the same each time.
 fn symbols<'d, H: FileHeader>(file: &ElfFile<'d, H>) -> Vec<Symbol<'d>> {
     let mut symbols: Vec<Symbol<'d>> = file
         .symbols()
@@ -316,7 +364,10 @@ fn symbols<'d, H: FileHeader>(file: &ElfFile<'d, H>) -> Vec<Symbol<'d>> {
         })
         .collect();
     // Sized ones first: symbols of assembler often have no size.
-    symbols.sort_by(|a, b| (a.address, a.size == 0, a.name).cmp(&(b.address, b.size == 0, b.name)));
+    symbols.sort_by(|a, b| {
+        let key = |s: &Symbol<'d>| (s.address, s.size == 0, underscores(s.name));
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(b.name))
+    });
     symbols.dedup_by_key(|symbol| symbol.address);
     symbols
 }

@@ -145,7 +145,7 @@ fn add(to: &mut ImageSamples, more: ImageSamples) {
 ///
 /// The others are perf's and the kernel's names for memory without one, where code is made at run
 /// time (`is_anon_memory` and `is_no_dso_memory` in `tools/perf/util/map.c`).
-fn is_file(path: &[u8]) -> bool {
+pub(in crate::profile) fn is_file(path: &[u8]) -> bool {
     const NO_FILE: [&[u8]; 9] = [
         b"//anon",
         b"/dev/zero",

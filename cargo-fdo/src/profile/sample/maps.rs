@@ -2,20 +2,25 @@
 
 /// A stretch of a process's address space that holds a part of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mapping {
+pub(in crate::profile) struct Mapping {
     /// First address.
-    pub(super) start: u64,
+    pub(in crate::profile) start: u64,
     /// Address after the last.
-    pub(super) end: u64,
+    pub(in crate::profile) end: u64,
     /// What to add to an address for its offset in the file, modulo 2^64.
-    pub(super) shift: u64,
+    pub(in crate::profile) shift: u64,
     /// Number of the file in [`Images`](super::images::Images); `None` for memory without a file.
-    pub(super) image: Option<u32>,
+    pub(in crate::profile) image: Option<u32>,
 }
 
 impl Mapping {
     /// `len` bytes at `start` that show the file from `offset` on; `None` for an empty stretch.
-    pub(super) fn new(start: u64, len: u64, offset: u64, image: Option<u32>) -> Option<Mapping> {
+    pub(in crate::profile) fn new(
+        start: u64,
+        len: u64,
+        offset: u64,
+        image: Option<u32>,
+    ) -> Option<Mapping> {
         let end = start.saturating_add(len);
         (end > start).then_some(Mapping {
             start,
@@ -37,16 +42,16 @@ impl Mapping {
 
 /// Mappings that do not overlap, by address.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Maps(Vec<Mapping>);
+pub(in crate::profile) struct Maps(Vec<Mapping>);
 
 impl Maps {
     /// Whether nothing is mapped.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::profile) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// The mapping that holds an address.
-    pub(super) fn find(&self, address: u64) -> Option<&Mapping> {
+    pub(in crate::profile) fn find(&self, address: u64) -> Option<&Mapping> {
         let after = self.0.partition_point(|mapping| mapping.start <= address);
         let mapping = self.0.get(after.checked_sub(1)?)?;
         (address < mapping.end).then_some(mapping)
@@ -63,14 +68,14 @@ impl Maps {
     }
 
     /// Whether a new mapping changes what is known about any address.
-    pub(super) fn contradicts(&self, new: &Mapping) -> bool {
+    pub(in crate::profile) fn contradicts(&self, new: &Mapping) -> bool {
         self.0[self.overlapped(new)]
             .iter()
             .any(|mapping| !mapping.agrees(new))
     }
 
     /// Adds a mapping over whatever was there.
-    pub(super) fn insert(&mut self, mut new: Mapping) {
+    pub(in crate::profile) fn insert(&mut self, mut new: Mapping) {
         let overlapped = self.overlapped(&new);
         let mut left = None;
         let mut right = None;

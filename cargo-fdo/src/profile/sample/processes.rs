@@ -24,7 +24,7 @@ const MAX_ENDED: usize = 4096;
 
 /// What happened to a process.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Change {
+pub(in crate::profile) enum Change {
     /// It mapped a part of a file to run.
     Map(Mapping),
     /// It began as a copy of another process.

@@ -49,10 +49,29 @@ pub enum Pace {
     Period(u64),
 }
 
+/// How a sample comes by its callers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calls {
+    /// The kernel follows frame pointers.
+    FramePointers,
+    /// The kernel copies so many bytes of the stack.
+    Stack(u32),
+}
+
+impl fmt::Display for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Calls::FramePointers => f.write_str("callers by frame pointers"),
+            Calls::Stack(bytes) => write!(f, "callers by copies of {bytes} bytes of stack"),
+        }
+    }
+}
+
 /// A way to sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampling {
-    /// The event, user mode only.
+    /// The event; of user mode only if it says so (`:u`).
     pub event: String,
     /// Whether branch stacks come with each sample.
     pub branch_stacks: bool,
@@ -60,6 +79,9 @@ pub struct Sampling {
     pub pace: Pace,
     /// What it is worth.
     pub quality: Quality,
+    /// How callers come with each sample; `None` if they don't.
+    #[serde(default)]
+    pub calls: Option<Calls>,
     /// Whether perf can write build ids with the mappings (since 5.12); otherwise it reads all
     /// of its file again at the end to collect them.
     pub build_ids: bool,
@@ -76,6 +98,11 @@ impl Sampling {
         if self.branch_stacks {
             words.extend(["-j".to_owned(), "any,u".to_owned()]);
         }
+        match self.calls {
+            None => {}
+            Some(Calls::FramePointers) => words.push("--call-graph=fp".to_owned()),
+            Some(Calls::Stack(bytes)) => words.push(format!("--call-graph=dwarf,{bytes}")),
+        }
         // Without it perf copies binaries into ~/.debug, which is not ours to fill.
         words.push(
             if self.build_ids {
@@ -91,13 +118,14 @@ impl Sampling {
 
 impl fmt::Display for Sampling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.calls {
+            // What it is worth is said for profiles.
+            Some(calls) => calls.fmt(f)?,
+            None => self.quality.fmt(f)?,
+        }
         match self.pace {
-            Pace::Frequency(hertz) => {
-                write!(f, "{}, `{}` at {hertz} Hz", self.quality, self.event)
-            }
-            Pace::Period(events) => {
-                write!(f, "{}, one in {events} of `{}`", self.quality, self.event)
-            }
+            Pace::Frequency(hertz) => write!(f, ", `{}` at {hertz} Hz", self.event),
+            Pace::Period(events) => write!(f, ", one in {events} of `{}`", self.event),
         }
     }
 }
@@ -168,6 +196,7 @@ fn ways(wanted: &Wanted, cpu: Cpu, max_hertz: Option<u32>) -> Vec<Sampling> {
             // perf lowers it by itself, and warns.
             pace: Pace::Frequency(max_hertz.map_or(hertz, |max| hertz.min(max))),
             quality,
+            calls: None,
             build_ids: true,
         }
     };

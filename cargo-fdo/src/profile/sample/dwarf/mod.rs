@@ -15,7 +15,7 @@ mod rows;
 mod sections;
 mod units;
 
-pub(super) use sections::Sections;
+pub(in crate::profile) use sections::Sections;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,62 +28,62 @@ type Unit<'a> = gimli::Unit<Reader<'a>>;
 
 /// A function with samples: its inlined copies and the source positions of all of its code.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(in crate::profile) struct Code {
     /// Where calls enter it.
-    pub(super) entry: u64,
+    pub(in crate::profile) entry: u64,
     /// All of its code, in order of address; the parts that a compiler split off included.
-    pub(super) ranges: Vec<Range<u64>>,
+    pub(in crate::profile) ranges: Vec<Range<u64>>,
     /// The function itself, then the copies inlined in it, each after the one that it is in.
-    pub(super) scopes: Vec<Scope>,
+    pub(in crate::profile) scopes: Vec<Scope>,
     /// Stretches of code of one source position, in order of address, not overlapping.
-    pub(super) stretches: Vec<Stretch>,
+    pub(in crate::profile) stretches: Vec<Stretch>,
 }
 
 /// A function, or an inlined copy of one.
 #[derive(Debug, Clone)]
-pub(super) struct Scope {
-    pub(super) function: Rc<Function>,
+pub(in crate::profile) struct Scope {
+    pub(in crate::profile) function: Rc<Function>,
     /// For a copy: the scope that it was inlined in, and where.
-    pub(super) call: Option<Call>,
+    pub(in crate::profile) call: Option<Call>,
 }
 
 /// Where a copy was inlined.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
+pub(in crate::profile) struct Call {
     /// Index of the calling scope.
-    pub(super) caller: usize,
+    pub(in crate::profile) caller: usize,
     /// Line of the call; 0 if not known.
-    pub(super) line: u64,
+    pub(in crate::profile) line: u64,
     /// DWARF's number.
-    pub(super) discriminator: u32,
+    pub(in crate::profile) discriminator: u32,
 }
 
 /// What DWARF says of a function in the source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Function {
+pub(in crate::profile) struct Function {
     /// The linkage name; else the name in the source.
-    pub(super) name: Option<Rc<str>>,
+    pub(in crate::profile) name: Option<Rc<str>>,
     /// Whether `name` is what the linker sees.
-    pub(super) is_linkage_name: bool,
+    pub(in crate::profile) is_linkage_name: bool,
     /// `DW_AT_decl_line`; 0 if not known.
-    pub(super) line: u64,
+    pub(in crate::profile) line: u64,
 }
 
 /// A stretch of code of one source position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stretch {
-    pub(super) code: Range<u64>,
+pub(in crate::profile) struct Stretch {
+    pub(in crate::profile) code: Range<u64>,
     /// Index of the innermost scope.
-    pub(super) scope: usize,
+    pub(in crate::profile) scope: usize,
     /// Line; 0 where the compiler names none.
-    pub(super) line: u64,
+    pub(in crate::profile) line: u64,
     /// DWARF's number.
-    pub(super) discriminator: u32,
+    pub(in crate::profile) discriminator: u32,
 }
 
 /// Who compiled a unit, from `DW_AT_producer`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Producer {
+pub(in crate::profile) enum Producer {
     /// GCC's front ends.
     Gcc,
     /// clang, rustc, and whatever else makes code with LLVM.
@@ -132,13 +132,13 @@ impl From<gimli::Error> for Error {
 
 /// Addresses that matter, as ranges.
 #[derive(Debug, Default)]
-pub(super) struct Touched {
+pub(in crate::profile) struct Touched {
     /// In order, neither overlapping nor adjacent.
     ranges: Vec<Range<u64>>,
 }
 
 impl Touched {
-    pub(super) fn new(mut ranges: Vec<Range<u64>>) -> Touched {
+    pub(in crate::profile) fn new(mut ranges: Vec<Range<u64>>) -> Touched {
         ranges.retain(|range| range.start < range.end);
         ranges.sort_unstable_by_key(|range| range.start);
         let mut merged: Vec<Range<u64>> = Vec::new();
@@ -155,7 +155,7 @@ impl Touched {
         self.ranges
     }
 
-    pub(super) fn overlaps(&self, range: &Range<u64>) -> bool {
+    pub(in crate::profile) fn overlaps(&self, range: &Range<u64>) -> bool {
         let at = self
             .ranges
             .partition_point(|known| known.end <= range.start);
@@ -195,18 +195,18 @@ impl Claimed {
 
 /// What was found out on the way.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+pub(in crate::profile) struct Findings {
     /// Compilation units in the file.
-    pub(super) units: usize,
+    pub(in crate::profile) units: usize,
     /// Units whose debug information is in `.dwo` or `.dwp` files.
-    pub(super) split_units: usize,
+    pub(in crate::profile) split_units: usize,
     /// Units that can't be read, and what is wrong with the first one.
-    pub(super) damaged_units: usize,
-    pub(super) damage: Option<String>,
+    pub(in crate::profile) damaged_units: usize,
+    pub(in crate::profile) damage: Option<String>,
 }
 
 /// Calls `visit` with each function that has code in `touched`, unit by unit.
-pub(super) fn functions(
+pub(in crate::profile) fn functions(
     sections: &Sections<'_>,
     touched: &Touched,
     mut visit: impl FnMut(Code, Producer),

@@ -7,7 +7,7 @@ use gimli::{EndianSlice, RunTimeEndian, Section};
 use std::borrow::Cow;
 
 /// The sections, decompressed where they are compressed, otherwise where they are in the file.
-pub(in super::super) struct Sections<'d> {
+pub(in crate::profile) struct Sections<'d> {
     sections: gimli::DwarfSections<Cow<'d, [u8]>>,
     endian: RunTimeEndian,
     mappings: Vec<&'d Mapped>,
@@ -17,7 +17,7 @@ impl<'d> Sections<'d> {
     /// # Errors
     ///
     /// If a compressed section is damaged.
-    pub(in super::super) fn load(image: &Image<'d>) -> Result<Sections<'d>, ImageError> {
+    pub(in crate::profile) fn load(image: &Image<'d>) -> Result<Sections<'d>, ImageError> {
         use gimli::SectionId::*;
         let sections = gimli::DwarfSections::load(|id| match id {
             DebugAbbrev | DebugAddr | DebugInfo | DebugLine | DebugLineStr | DebugRanges
@@ -37,7 +37,7 @@ impl<'d> Sections<'d> {
     }
 
     /// Whether there is any debug information.
-    pub(in super::super) fn is_empty(&self) -> bool {
+    pub(in crate::profile) fn is_empty(&self) -> bool {
         Section::reader(&self.dwarf().debug_info).is_empty()
     }
 

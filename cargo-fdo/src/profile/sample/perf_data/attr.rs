@@ -5,6 +5,7 @@
 
 use super::bytes::{u32_at, u64_at};
 use crate::profile::sample::branches::Branch;
+use crate::profile::sample::recording::Event;
 
 const IP: u64 = 1 << 0;
 const TID: u64 = 1 << 1;
@@ -18,6 +19,8 @@ const PERIOD: u64 = 1 << 8;
 const STREAM_ID: u64 = 1 << 9;
 const RAW: u64 = 1 << 10;
 const BRANCH_STACK: u64 = 1 << 11;
+const REGS_USER: u64 = 1 << 12;
+const STACK_USER: u64 = 1 << 13;
 const IDENTIFIER: u64 = 1 << 16;
 
 /// `sample_id_all`, among the attribute's flags.
@@ -40,6 +43,8 @@ pub(super) struct Attr {
     read_format: u64,
     flags: u64,
     branch_sample_type: u64,
+    /// Which registers of the program a sample has.
+    registers: u64,
 }
 
 impl Attr {
@@ -54,6 +59,7 @@ impl Attr {
             read_format: u64_at(bytes, 32)?,
             flags: u64_at(bytes, 40)?,
             branch_sample_type: u64_at(bytes, 72).unwrap_or(0),
+            registers: u64_at(bytes, 80).unwrap_or(0),
         })
     }
 
@@ -96,8 +102,17 @@ impl Attr {
         }
     }
 
-    pub(super) fn has_branch_stacks(&self) -> bool {
-        self.sample_type & BRANCH_STACK != 0
+    /// What was sampled, under perf's name of it.
+    pub(super) fn event(&self, name: &str) -> Event {
+        Event {
+            name: name.to_owned(),
+            branch_stacks: self.sample_type & BRANCH_STACK != 0,
+        }
+    }
+
+    /// Whether samples say who called.
+    pub(super) fn has_calls(&self) -> bool {
+        self.sample_type & (CALLCHAIN | STACK_USER) != 0
     }
 
     /// The field without which its samples mean nothing here, if it lacks one.
@@ -128,6 +143,7 @@ pub(super) struct Layout {
     attr_read_format: u64,
     sample_type: u64,
     hw_index: bool,
+    registers: u64,
 }
 
 /// The fields of a sample that are always there.
@@ -135,6 +151,7 @@ pub(super) struct Layout {
 pub(super) struct Fields {
     pub(super) ip: u64,
     pub(super) pid: u32,
+    pub(super) tid: u32,
     /// 0 if samples have no time.
     pub(super) time: u64,
 }
@@ -170,6 +187,7 @@ impl Layout {
             attr_read_format: attr.read_format,
             sample_type: attr.sample_type,
             hw_index: attr.branch_sample_type & BRANCH_HW_INDEX != 0,
+            registers: attr.registers,
         }
     }
 
@@ -191,6 +209,7 @@ impl Layout {
         Some(Fields {
             ip: u64_at(fixed, self.ip)?,
             pid: u32_at(fixed, self.tid)?,
+            tid: u32_at(fixed, self.tid + 4)?,
             time: match self.time {
                 Some(at) => u64_at(fixed, at)?,
                 None => 0,
@@ -205,21 +224,69 @@ impl Layout {
         if !has(BRANCH_STACK) {
             return Some(Stack(&[]));
         }
+        Some(self.behind_chain(body)?.1)
+    }
+
+    /// The addresses of the callers, and the branch stack.
+    fn behind_chain<'a>(&self, body: &'a [u8]) -> Option<(&'a [u8], Stack<'a>, &'a [u8])> {
+        let has = |bit: u64| self.sample_type & bit != 0;
+        let (mut chain, mut branches) = (&[][..], Stack(&[]));
         let mut rest = body.get(self.variable..)?;
         if has(READ) {
             rest = rest.get(self.read_size(rest)?..)?;
         }
         if has(CALLCHAIN) {
-            let size = u64_at(rest, 0)?.checked_add(1)?.checked_mul(8)?;
-            rest = rest.get(usize::try_from(size).ok()?..)?;
+            let size = usize::try_from(u64_at(rest, 0)?.checked_mul(8)?).ok()?;
+            (chain, rest) = rest.get(8..)?.split_at_checked(size)?;
         }
         if has(RAW) {
             let size = usize::try_from(u32_at(rest, 0)?).ok()?;
             rest = rest.get(size.checked_add(4)?..)?;
         }
-        let size = u64_at(rest, 0)?.checked_mul(ENTRY as u64)?;
-        let entries = rest.get(if self.hw_index { 16 } else { 8 }..)?;
-        entries.get(..usize::try_from(size).ok()?).map(Stack)
+        if has(BRANCH_STACK) {
+            let size = usize::try_from(u64_at(rest, 0)?.checked_mul(ENTRY as u64)?).ok()?;
+            let entries = rest.get(if self.hw_index { 16 } else { 8 }..)?;
+            let (stack, behind) = entries.split_at_checked(size)?;
+            (branches, rest) = (Stack(stack), behind);
+        }
+        Some((chain, branches, rest))
+    }
+
+    /// What a sample's body says of the callers; `None` if a length in it can't be true.
+    pub(super) fn call<'a>(&self, body: &'a [u8]) -> Option<Call<'a>> {
+        let has = |bit: u64| self.sample_type & bit != 0;
+        let (chain, _, mut rest) = self.behind_chain(body)?;
+        let mut call = Call {
+            chain: Chain(chain),
+            registers: None,
+            stack: &[],
+        };
+        if has(REGS_USER) {
+            let abi = u64_at(rest, 0)?;
+            rest = rest.get(8..)?;
+            // 0: the sample is of a thread of the kernel.
+            if abi != 0 {
+                let size = 8 * self.registers.count_ones() as usize;
+                let (values, behind) = rest.split_at_checked(size)?;
+                call.registers = Some(Registers {
+                    abi,
+                    mask: self.registers,
+                    values,
+                });
+                rest = behind;
+            }
+        }
+        if has(STACK_USER) {
+            let size = usize::try_from(u64_at(rest, 0)?).ok()?;
+            let (stack, behind) = rest.get(8..)?.split_at_checked(size)?;
+            // The size that was asked for is reserved; how much was copied stands behind it.
+            let copied = match size {
+                0 => 0,
+                _ => usize::try_from(u64_at(behind, 0)?).ok()?,
+            };
+            call.stack = stack.get(..copied)?;
+        }
+        Some(call)
     }
 
     /// Bytes of the counter values in a sample (`PERF_SAMPLE_READ`).
@@ -254,7 +321,7 @@ const ENTRY: usize = 24;
 
 /// A branch stack as recorded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stack<'a>(&'a [u8]);
+pub(in crate::profile) struct Stack<'a>(&'a [u8]);
 
 impl Stack<'_> {
     pub(super) fn is_empty(&self) -> bool {
@@ -271,5 +338,46 @@ impl Stack<'_> {
             (flags & SPECULATION != WRONG_PATH)
                 .then_some(Branch::of(u64_at(entry, 0)?, u64_at(entry, 8)?))
         })
+    }
+}
+
+/// What a sample says of the callers of its code.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::profile) struct Call<'a> {
+    /// Addresses that the kernel found by frame pointers, its own and perhaps the program's.
+    pub(in crate::profile) chain: Chain<'a>,
+    /// The program's registers, if they were asked for.
+    pub(in crate::profile) registers: Option<Registers<'a>>,
+    /// A copy of the program's stack from the stack pointer on, if it was asked for.
+    pub(in crate::profile) stack: &'a [u8],
+}
+
+/// Addresses of callers, innermost first, with marks between those of the kernel and of the program.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::profile) struct Chain<'a>(&'a [u8]);
+
+impl Chain<'_> {
+    pub(in crate::profile) fn words(&self) -> impl Iterator<Item = u64> {
+        self.0.chunks_exact(8).filter_map(|word| u64_at(word, 0))
+    }
+}
+
+/// Registers of a program, as many as were asked for.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::profile) struct Registers<'a> {
+    /// 1 for a program of 32 bits, 2 for one of 64.
+    pub(in crate::profile) abi: u64,
+    /// One bit for each that there is, by the number of the architecture
+    /// (`arch/*/include/uapi/asm/perf_regs.h`).
+    pub(in crate::profile) mask: u64,
+    values: &'a [u8],
+}
+
+impl Registers<'_> {
+    /// The register with a number.
+    pub(in crate::profile) fn get(&self, number: u32) -> Option<u64> {
+        let bit = 1_u64.checked_shl(number)?;
+        let before = (self.mask & (bit - 1)).count_ones() as usize;
+        (self.mask & bit != 0).then(|| u64_at(self.values, 8 * before))?
     }
 }

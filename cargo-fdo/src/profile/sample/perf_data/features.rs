@@ -15,11 +15,11 @@ const HEADER: usize = 8;
 
 /// Build ids by path.
 #[derive(Debug, Default)]
-pub(super) struct BuildIds(FxHashMap<Vec<u8>, Vec<u8>>);
+pub(in crate::profile) struct BuildIds(FxHashMap<Vec<u8>, Vec<u8>>);
 
 impl BuildIds {
     /// The build id of a path.
-    pub(super) fn get(&self, path: &[u8]) -> Option<Vec<u8>> {
+    pub(in crate::profile) fn get(&self, path: &[u8]) -> Option<Vec<u8>> {
         self.0.get(path).cloned()
     }
 

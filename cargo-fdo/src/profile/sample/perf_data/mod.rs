@@ -11,30 +11,33 @@
 //! little-endian recordings are read.
 //!
 //! Everything is summed up while it streams by, in three steps, each with memory that the length of
-//! the recording does not change: records are decoded in place in a fixed buffer; samples are held
-//! back for two passes over perf's buffers, because records are not in the order of time
-//! (`window.rs`); then they are counted by process and address, and resolved by whole tables
-//! (`processes.rs`, one level up).
+//! the recording does not change: records are decoded in place in a fixed buffer (`records.rs`);
+//! samples are held back for two passes over perf's buffers, because records are not in the order of
+//! time (`window.rs`); then they are counted by process and address, and resolved by whole tables
+//! (`processes.rs`, one level up). What comes after the first step is exchangeable (`sink.rs`).
 //!
 //! Of several events the first one that can have samples is read, and those that are the same event
 //! on cores of another kind; samples of the others are only counted.
 
-mod attr;
-mod bytes;
-mod features;
+pub(in crate::profile) mod attr;
+pub(in crate::profile) mod bytes;
+pub(in crate::profile) mod features;
 mod inflate;
 mod records;
+pub(in crate::profile) mod sink;
 mod source;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod window;
 #[cfg(test)]
-pub(super) mod writer;
+pub(in crate::profile) mod writer;
 
 use super::read::{ReadError, Selection};
 use super::recording::Recording;
 use bytes::u64_at;
 use records::Records;
+use sink::{Done, Sink};
 use source::Source;
 use std::io::Read;
 
@@ -72,13 +75,25 @@ impl Section {
     }
 }
 
-/// Reads a recording to its end.
+/// Reads a recording to its end, and sums it up.
 ///
 /// # Errors
 ///
 /// What is not perf's. A recording that ends too soon, because perf was killed or the disk was
 /// full, gives what is there and [`Recording::cut_short_at`].
 pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, ReadError> {
+    read_into(input, sums::Sums::new(selection)).map(sums::finish)
+}
+
+/// Reads a recording to its end into a sink.
+///
+/// # Errors
+///
+/// As [`read`].
+pub(in crate::profile) fn read_into<S: Sink>(
+    input: impl Read,
+    sink: S,
+) -> Result<Done<S>, ReadError> {
     let mut source = Source::new(input);
     let start = source.take(PIPE_HEADER as usize)?;
     let truncated = |what, source: &Source<_>| ReadError::Truncated {
@@ -91,19 +106,19 @@ pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, Re
         }
         None => Err(truncated("the header", &source)),
         Some(PIPE_HEADER) => {
-            let mut records = Records::new(selection);
+            let mut records = Records::new(sink);
             let cut_short_at = read_records(&mut source, u64::MAX, &mut records)?;
             records.finish(cut_short_at)
         }
-        Some(_) => read_file(source, start, selection),
+        Some(_) => read_file(source, start, sink),
     }
 }
 
-fn read_file<R: Read>(
+fn read_file<R: Read, S: Sink>(
     mut source: Source<R>,
     mut start: Vec<u8>,
-    selection: &Selection<'_>,
-) -> Result<Recording, ReadError> {
+    sink: S,
+) -> Result<Done<S>, ReadError> {
     let corrupt = |what, at| ReadError::Corrupt { what, at };
     start.extend(source.take((FILE_HEADER - PIPE_HEADER) as usize)?);
     let truncated = |what, source: &Source<_>| ReadError::Truncated {
@@ -132,7 +147,7 @@ fn read_file<R: Read>(
         return Err(truncated("the descriptions of events", &source));
     }
 
-    let mut records = Records::new(selection);
+    let mut records = Records::new(sink);
     // An attribute is followed by the place of its identifiers. Kernels refuse one that is larger
     // than a page (`perf_copy_attr`).
     let own = attr_size
@@ -166,10 +181,10 @@ fn read_file<R: Read>(
 
 /// Reads records up to the byte `end`. Returns where they stop if the input ends before, inside a
 /// record or, unless `end` is unknown, between two.
-fn read_records<R: Read>(
+fn read_records<R: Read, S: Sink>(
     source: &mut Source<R>,
     end: u64,
-    records: &mut Records<'_>,
+    records: &mut Records<S>,
 ) -> Result<Option<u64>, ReadError> {
     loop {
         let position = source.position();
@@ -208,10 +223,10 @@ fn read_records<R: Read>(
 }
 
 /// Reads the sections behind the records; `false` if the file ends before them.
-fn read_features<R: Read>(
+fn read_features<R: Read, S: Sink>(
     source: &mut Source<R>,
     features: &[u32],
-    records: &mut Records<'_>,
+    records: &mut Records<S>,
 ) -> Result<bool, ReadError> {
     let table = source.take(features.len() * 16)?;
     let mut sections: Vec<(u32, Section)> = features

@@ -1,14 +1,12 @@
-//! Records: what each kind means for the samples.
+//! Records: what each kind means.
 
-use super::attr::{Attr, Layout, Stack};
+use super::attr::{Attr, Layout};
 use super::bytes::{c_string, u32_at, u64_at};
 use super::features::{self, BuildIds, event_names};
 use super::inflate::Inflate;
-use super::window::Window;
-use crate::profile::sample::maps::Mapping;
-use crate::profile::sample::processes::{Change, Processes};
-use crate::profile::sample::read::{ReadError, Selection};
-use crate::profile::sample::recording::{Event, Recording};
+use super::sink::{Done, Map, Mode, Moment, Sample, Sink};
+use crate::profile::sample::processes::Change;
+use crate::profile::sample::read::ReadError;
 use rustc_hash::FxHashMap;
 
 /// Bytes of a record's header.
@@ -61,8 +59,8 @@ struct Described {
 }
 
 /// All that is known while records go by.
-pub(super) struct Records<'s> {
-    selection: &'s Selection<'s>,
+pub(super) struct Records<S> {
+    sink: S,
     events: Vec<Described>,
     by_id: FxHashMap<u64, usize>,
     /// Whether a sample has to be asked for its event.
@@ -70,29 +68,23 @@ pub(super) struct Records<'s> {
     inflate: Option<Inflate>,
     /// Whether the records at hand came out of a compressed one.
     inside: bool,
-    window: Window,
-    processes: Processes,
     build_ids: BuildIds,
-    recording: Recording,
     /// Bytes behind the last record that are no records.
     payload: u64,
     /// Records so far, in place of a time where records have none.
     count: u64,
 }
 
-impl<'s> Records<'s> {
-    pub(super) fn new(selection: &'s Selection<'s>) -> Records<'s> {
+impl<S: Sink> Records<S> {
+    pub(super) fn new(sink: S) -> Records<S> {
         Records {
-            selection,
+            sink,
             events: Vec::new(),
             by_id: FxHashMap::default(),
             several: false,
             inflate: None,
             inside: false,
-            window: Window::default(),
-            processes: Processes::default(),
             build_ids: BuildIds::default(),
-            recording: Recording::default(),
             payload: 0,
             count: 0,
         }
@@ -188,57 +180,35 @@ impl<'s> Records<'s> {
             first
         };
         if !event.read {
-            self.recording.other_events += 1;
+            self.sink.other_event();
             return Ok(());
         }
         if let Some(field) = event.attr.missing_field() {
             return Err(ReadError::MissingField { field });
         }
-        let layout = event.layout;
+        let layout = &event.layout;
         let Some(fields) = layout.fields(body) else {
             return Err(corrupt("a sample is too short"));
         };
-        let Some(stack) = layout.stack(body) else {
-            return Err(corrupt("a length in a sample is too large"));
+        let sample = Sample {
+            ip: fields.ip,
+            pid: fields.pid,
+            tid: fields.tid,
+            time: if layout.has_time() {
+                fields.time
+            } else {
+                self.count
+            },
+            mode: match misc & misc::MODE {
+                misc::MODE_USER => Mode::User,
+                misc::MODE_UNKNOWN if fields.ip >> 63 == 0 => Mode::User,
+                misc::MODE_GUEST_USER => Mode::Guest,
+                _ => Mode::Kernel,
+            },
+            layout,
+            body,
         };
-        if !self.selection.wants_pid(fields.pid) {
-            return Ok(());
-        }
-        self.recording.samples += 1;
-        let user = match misc & misc::MODE {
-            misc::MODE_USER => true,
-            misc::MODE_UNKNOWN => fields.ip >> 63 == 0,
-            misc::MODE_GUEST_USER => {
-                self.recording.unmapped_samples += 1;
-                return Ok(());
-            }
-            _ => false,
-        };
-        if !user {
-            self.recording.kernel_samples += 1;
-            if stack.is_empty() {
-                return Ok(());
-            }
-        }
-        let time = if layout.has_time() {
-            fields.time
-        } else {
-            self.count
-        };
-        let ip = user.then_some(fields.ip);
-        if self.wait(fields.pid, time, ip, stack) {
-            self.window.end_pass(&mut self.processes);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn wait(&mut self, pid: u32, time: u64, ip: Option<u64>, stack: Stack<'_>) -> bool {
-        if ip == Some(0) {
-            // A jump to nowhere.
-            self.recording.unmapped_samples += 1;
-        }
-        self.window.sample(pid, time, ip, stack.branches())
+        self.sink.sample(&sample).map_err(corrupt)
     }
 
     fn record(
@@ -256,27 +226,35 @@ impl<'s> Records<'s> {
             }
             kind::COMM => {
                 let pid = u32_at(body, 0).ok_or_else(|| corrupt("a name is too short"))?;
+                let at = self.moment(body);
                 if misc & misc::COMM_EXEC != 0 {
-                    self.change(body, pid, Change::Exec);
+                    self.sink.change(at, pid, Change::Exec);
+                }
+                if let (Some(tid), Some(name)) = (u32_at(body, 4), body.get(8..)) {
+                    self.sink.name(at, tid, c_string(name));
                 }
             }
             kind::FORK | kind::EXIT => {
                 // pid, parent's pid, tid, parent's tid, time.
                 let field = |at| u32_at(body, at).ok_or_else(|| corrupt("a fork is too short"));
                 let (pid, parent, tid) = (field(0)?, field(4)?, field(8)?);
+                let at = self.moment(body);
                 if kind == kind::EXIT {
                     if pid == tid {
-                        self.change(body, pid, Change::Exit);
+                        self.sink.change(at, pid, Change::Exit);
                     }
-                } else if pid != parent && misc & misc::FORK_EXEC == 0 {
+                    return Ok(());
+                }
+                self.sink.thread(at, tid, field(12)?);
+                if pid != parent && misc & misc::FORK_EXEC == 0 {
                     // With the bit, perf made the record up for a process that ran already, and
                     // its mappings follow.
-                    self.change(body, pid, Change::Fork { parent });
+                    self.sink.change(at, pid, Change::Fork { parent });
                 }
             }
-            kind::LOST => self.lost(u64_at(body, 8)),
-            kind::LOST_SAMPLES => self.lost(u64_at(body, 0)),
-            kind::FINISHED_ROUND => self.window.end_pass(&mut self.processes),
+            kind::LOST => self.sink.lost(u64_at(body, 8).unwrap_or(0)),
+            kind::LOST_SAMPLES => self.sink.lost(u64_at(body, 0).unwrap_or(0)),
+            kind::FINISHED_ROUND => self.sink.end_pass(),
             kind::HEADER_ATTR => {
                 let split = Attr::size(body).filter(|&size| size <= body.len());
                 let size = split.ok_or_else(|| corrupt("the description of an event is cut"))?;
@@ -340,40 +318,33 @@ impl<'s> Records<'s> {
             }
             body.get(64..)?
         };
-        // The kernel's own: no process has it.
+        let map = Map {
+            start,
+            len,
+            offset,
+            path: c_string(path),
+            build_id,
+        };
         if pid == u32::MAX || start >> 63 != 0 {
-            return Some(());
-        }
-        let path = c_string(path);
-        let wanted = |path: &[u8]| self.selection.wants_image(path);
-        let image = self.processes.images.number(path, build_id, wanted);
-        if let Some(mapping) = Mapping::new(start, len, offset, image) {
-            self.change(body, pid, Change::Map(mapping));
+            // No process has it.
+            self.sink.kernel_map(&map);
+        } else {
+            let at = self.moment(body);
+            self.sink.map(at, pid, &map);
         }
         Some(())
     }
 
-    fn lost(&mut self, samples: Option<u64>) {
-        let lost = &mut self.recording.lost_samples;
-        *lost = lost.saturating_add(samples.unwrap_or(0));
-    }
-
-    /// Takes a change with the time in the record's trailer.
-    fn change(&mut self, body: &[u8], pid: u32, change: Change) {
+    /// The time in a record's trailer.
+    fn moment(&self, body: &[u8]) -> Moment {
         let layout = self.events.first().map(|event| event.layout);
-        let time = match layout {
+        Moment(match layout {
             Some(layout) if !layout.has_time() => self.count,
             // Without a trailer the place in the recording has to do.
             layout => layout
                 .and_then(|layout| layout.trailer_time(body))
-                .unwrap_or(self.window.newest()),
-        };
-        if time == 0 {
-            // Made up by perf for what was there before it began.
-            self.processes.change(pid, 0, change);
-        } else if self.window.change(pid, time, change) {
-            self.window.end_pass(&mut self.processes);
-        }
+                .unwrap_or(self.sink.newest()),
+        })
     }
 
     fn compressed(&mut self, data: &[u8], position: u64) -> Result<(), ReadError> {
@@ -399,12 +370,12 @@ impl<'s> Records<'s> {
         Ok(())
     }
 
-    /// Sums up.
+    /// What is known at the end.
     ///
     /// # Errors
     ///
     /// There was no description of an event: not even an empty recording is without.
-    pub(super) fn finish(mut self, cut_short_at: Option<u64>) -> Result<Recording, ReadError> {
+    pub(super) fn finish(self, cut_short_at: Option<u64>) -> Result<Done<S>, ReadError> {
         let Some(event) = self.events.iter().find(|event| event.read) else {
             let at = cut_short_at.unwrap_or(0);
             return Err(ReadError::Truncated {
@@ -412,16 +383,12 @@ impl<'s> Records<'s> {
                 at,
             });
         };
-        self.recording.event = Event {
-            name: event.name.clone(),
-            branch_stacks: event.attr.has_branch_stacks(),
-        };
-        self.window.finish(&mut self.processes);
-        self.recording.unmapped_samples += self.processes.unmapped;
-        let build_ids = &self.build_ids;
-        let images = std::mem::take(&mut self.processes.images);
-        self.recording.images = images.finish(|path| build_ids.get(path));
-        self.recording.cut_short_at = cut_short_at;
-        Ok(self.recording)
+        Ok(Done {
+            event: event.attr.event(&event.name),
+            calls: event.attr.has_calls(),
+            sink: self.sink,
+            build_ids: self.build_ids,
+            cut_short_at,
+        })
     }
 }

@@ -271,11 +271,13 @@ fn the_first_sampled_event_is_read_and_told_apart_by_identifier() {
         config: 9,
         sample_type: IP_TID_TIME | IDENTIFIER,
         id: 1,
+        registers: 0,
     };
     let cycles = Event {
         kind: 0,
         config: 0,
         id: 2,
+        registers: 0,
         sample_type: dummy.sample_type | CALLCHAIN | BRANCH_STACK,
     };
     let cycles_of_small_cores = Event {

@@ -4,33 +4,38 @@
 //! samples have process and time in their trailer.
 
 /// `PERF_SAMPLE_*`.
-pub(in crate::profile::sample) const IP_TID_TIME: u64 = 0b111;
-pub(in crate::profile::sample) const CALLCHAIN: u64 = 1 << 5;
-pub(in crate::profile::sample) const BRANCH_STACK: u64 = 1 << 11;
-pub(in crate::profile::sample) const IDENTIFIER: u64 = 1 << 16;
+pub(in crate::profile) const IP_TID_TIME: u64 = 0b111;
+pub(in crate::profile) const CALLCHAIN: u64 = 1 << 5;
+pub(in crate::profile) const BRANCH_STACK: u64 = 1 << 11;
+pub(in crate::profile) const REGS_USER: u64 = 1 << 12;
+pub(in crate::profile) const STACK_USER: u64 = 1 << 13;
+pub(in crate::profile) const IDENTIFIER: u64 = 1 << 16;
 
 /// The header's `misc` for a sample in user space, and in the kernel.
 const USER: u16 = 2;
 const KERNEL: u16 = 1;
 
 /// Bits 24 and 25 of a branch's flags.
-pub(in crate::profile::sample) const WRONG_PATH: u64 = 1 << 24;
+pub(in crate::profile) const WRONG_PATH: u64 = 1 << 24;
 
 /// An event of a recording.
 #[derive(Clone, Copy)]
-pub(in crate::profile::sample) struct Event {
-    pub(in crate::profile::sample) kind: u32,
-    pub(in crate::profile::sample) config: u64,
-    pub(in crate::profile::sample) sample_type: u64,
-    pub(in crate::profile::sample) id: u64,
+pub(in crate::profile) struct Event {
+    pub(in crate::profile) kind: u32,
+    pub(in crate::profile) config: u64,
+    pub(in crate::profile) sample_type: u64,
+    pub(in crate::profile) id: u64,
+    /// Which registers samples have.
+    pub(in crate::profile) registers: u64,
 }
 
 /// `cpu-clock`.
-pub(in crate::profile::sample) const CPU_CLOCK: Event = Event {
+pub(in crate::profile) const CPU_CLOCK: Event = Event {
     kind: 1,
     config: 0,
     sample_type: IP_TID_TIME,
     id: 7,
+    registers: 0,
 };
 
 impl Event {
@@ -43,6 +48,8 @@ impl Event {
         for field in [self.config, 1000, self.sample_type, 0, SAMPLE_ID_ALL] {
             attr.extend(field.to_le_bytes());
         }
+        attr.resize(80, 0);
+        attr.extend(self.registers.to_le_bytes());
         attr.resize(128, 0);
         attr
     }
@@ -50,15 +57,15 @@ impl Event {
 
 /// Records, one after the other.
 #[derive(Default, Clone)]
-pub(in crate::profile::sample) struct Records {
-    pub(in crate::profile::sample) bytes: Vec<u8>,
+pub(in crate::profile) struct Records {
+    pub(in crate::profile) bytes: Vec<u8>,
     sample_type: u64,
     id: u64,
 }
 
 impl Records {
     /// No records yet; those to come are of this event.
-    pub(in crate::profile::sample) fn of(event: Event) -> Records {
+    pub(in crate::profile) fn of(event: Event) -> Records {
         Records {
             bytes: Vec::new(),
             sample_type: event.sample_type,
@@ -67,17 +74,12 @@ impl Records {
     }
 
     /// Those to come are of this event.
-    pub(in crate::profile::sample) fn switch(&mut self, event: Event) -> &mut Records {
+    pub(in crate::profile) fn switch(&mut self, event: Event) -> &mut Records {
         (self.sample_type, self.id) = (event.sample_type, event.id);
         self
     }
 
-    pub(in crate::profile::sample) fn record(
-        &mut self,
-        kind: u32,
-        misc: u16,
-        body: &[u8],
-    ) -> &mut Records {
+    pub(in crate::profile) fn record(&mut self, kind: u32, misc: u16, body: &[u8]) -> &mut Records {
         self.bytes.extend(kind.to_le_bytes());
         self.bytes.extend(misc.to_le_bytes());
         let size = u16::try_from(body.len() + 8).unwrap();
@@ -97,7 +99,7 @@ impl Records {
     }
 
     /// `PERF_RECORD_MMAP2` of `len` bytes of `path` from `offset` at `start`.
-    pub(in crate::profile::sample) fn map(
+    pub(in crate::profile) fn map(
         &mut self,
         time: u64,
         pid: u32,
@@ -124,16 +126,11 @@ impl Records {
         self.record(10, misc, &body)
     }
 
-    pub(in crate::profile::sample) fn fork(
-        &mut self,
-        time: u64,
-        pid: u32,
-        parent: u32,
-    ) -> &mut Records {
+    pub(in crate::profile) fn fork(&mut self, time: u64, pid: u32, parent: u32) -> &mut Records {
         self.task(7, time, pid, parent)
     }
 
-    pub(in crate::profile::sample) fn exit(&mut self, time: u64, pid: u32) -> &mut Records {
+    pub(in crate::profile) fn exit(&mut self, time: u64, pid: u32) -> &mut Records {
         self.task(4, time, pid, 1)
     }
 
@@ -148,7 +145,7 @@ impl Records {
     }
 
     /// `PERF_RECORD_COMM` of an exec.
-    pub(in crate::profile::sample) fn exec(&mut self, time: u64, pid: u32) -> &mut Records {
+    pub(in crate::profile) fn exec(&mut self, time: u64, pid: u32) -> &mut Records {
         const COMM_EXEC: u16 = 1 << 13;
         let mut body = Vec::new();
         body.extend(pid.to_le_bytes());
@@ -159,12 +156,12 @@ impl Records {
     }
 
     /// A sample without a branch stack, though the event may ask for one.
-    pub(in crate::profile::sample) fn sample(&mut self, time: u64, pid: u32, ip: u64) -> &mut Self {
+    pub(in crate::profile) fn sample(&mut self, time: u64, pid: u32, ip: u64) -> &mut Self {
         self.stack(time, pid, ip, &[])
     }
 
     /// A sample with a branch stack of (from, to, flags), newest first.
-    pub(in crate::profile::sample) fn stack(
+    pub(in crate::profile) fn stack(
         &mut self,
         time: u64,
         pid: u32,
@@ -196,14 +193,61 @@ impl Records {
         self.record(9, misc, &body)
     }
 
+    /// A sample with all that there is to find callers: addresses, registers in the order of their
+    /// numbers, a copy of the stack.
+    pub(in crate::profile) fn call(
+        &mut self,
+        time: u64,
+        pid: u32,
+        ip: u64,
+        chain: &[u64],
+        registers: &[u64],
+        stack: &[u64],
+    ) -> &mut Records {
+        let mut body = Vec::new();
+        let mut words = vec![ip, u64::from(pid) << 32 | u64::from(pid), time];
+        if self.sample_type & CALLCHAIN != 0 {
+            words.push(chain.len() as u64);
+            words.extend(chain);
+        }
+        if self.sample_type & REGS_USER != 0 {
+            words.push(if registers.is_empty() { 0 } else { 2 });
+            words.extend(registers);
+        }
+        if self.sample_type & STACK_USER != 0 {
+            // Some more is reserved than was copied.
+            words.push(8 * (stack.len() as u64 + 2));
+            words.extend(stack);
+            words.extend([u64::MAX; 2]);
+            words.push(8 * stack.len() as u64);
+        }
+        for word in words {
+            body.extend(word.to_le_bytes());
+        }
+        let misc = if ip >> 63 == 0 { USER } else { KERNEL };
+        self.record(9, misc, &body)
+    }
+
+    /// `PERF_RECORD_COMM` of a thread.
+    pub(in crate::profile) fn comm(&mut self, time: u64, pid: u32, name: &str) -> &mut Records {
+        let mut body = Vec::new();
+        body.extend(pid.to_le_bytes());
+        body.extend(pid.to_le_bytes());
+        body.extend(name.as_bytes());
+        body.push(0);
+        body.resize(body.len().next_multiple_of(8), 0);
+        let body = self.with_trailer(body, pid, time);
+        self.record(3, 0, &body)
+    }
+
     /// `PERF_RECORD_FINISHED_ROUND`.
-    pub(in crate::profile::sample) fn end_pass(&mut self) -> &mut Records {
+    pub(in crate::profile) fn end_pass(&mut self) -> &mut Records {
         self.record(68, 0, &[])
     }
 
     /// These records as perf writes them with `-z`: compressed as one stream without an end, in
     /// pieces of at most `piece` bytes.
-    pub(in crate::profile::sample) fn compressed(&self, kind: u32, piece: usize) -> Records {
+    pub(in crate::profile) fn compressed(&self, kind: u32, piece: usize) -> Records {
         let mut stream = zstd_safe::CCtx::create();
         let mut out = vec![0; self.bytes.len() + 4096];
         let mut output = zstd_safe::OutBuffer::around(&mut out[..]);
@@ -233,7 +277,7 @@ impl Records {
 }
 
 /// A recording in a file, with build ids of paths.
-pub(in crate::profile::sample) fn file(
+pub(in crate::profile) fn file(
     events: &[Event],
     records: &Records,
     build_ids: &[(&str, [u8; 20])],
@@ -275,7 +319,7 @@ pub(in crate::profile::sample) fn file(
 }
 
 /// A recording in a pipe.
-pub(in crate::profile::sample) fn pipe(events: &[Event], records: &Records) -> Vec<u8> {
+pub(in crate::profile) fn pipe(events: &[Event], records: &Records) -> Vec<u8> {
     let mut pipe = b"PERFILE2\x10\0\0\0\0\0\0\0".to_vec();
     for event in events {
         let mut body = event.attr();

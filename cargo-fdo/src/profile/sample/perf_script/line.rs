@@ -11,7 +11,7 @@ use crate::profile::sample::branches::Branch;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(in crate::profile) enum Line<'a> {
     /// Nothing. Ends a call chain.
     Blank,
     /// A sample.
@@ -47,28 +47,32 @@ pub(super) enum Line<'a> {
 
 /// The columns before the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Head<'a> {
+pub(in crate::profile) struct Head<'a> {
+    /// The thread's name, if it stands before a process.
+    pub(in crate::profile) comm: Option<&'a [u8]>,
     /// The process, where it is certain.
-    pub(super) pid: Option<u32>,
+    pub(in crate::profile) pid: Option<u32>,
     /// The thread, or else the process: perf prints one number alike.
-    pub(super) tid_or_pid: Option<u32>,
+    pub(in crate::profile) tid_or_pid: Option<u32>,
     /// The event's name.
-    pub(super) event: Option<&'a [u8]>,
+    pub(in crate::profile) event: Option<&'a [u8]>,
 }
 
 /// A sample on one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SampleLine<'a> {
-    pub(super) head: Head<'a>,
-    pub(super) ip: u64,
+pub(in crate::profile) struct SampleLine<'a> {
+    pub(in crate::profile) head: Head<'a>,
+    pub(in crate::profile) ip: u64,
+    /// What stands between the address and the branches: function and file.
+    pub(in crate::profile) columns: &'a [u8],
     /// The file and the offset in it, printed by `-F +dsoff`.
-    pub(super) place: Option<(&'a [u8], u64)>,
+    pub(in crate::profile) place: Option<(&'a [u8], u64)>,
     /// The rest of the line from the first branch on; perhaps empty.
-    pub(super) branches: &'a [u8],
+    pub(in crate::profile) branches: &'a [u8],
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn parse(line: &'a [u8]) -> Line<'a> {
+    pub(in crate::profile) fn parse(line: &'a [u8]) -> Line<'a> {
         let trimmed = line.trim_ascii();
         if trimmed.is_empty() {
             return Line::Blank;
@@ -196,9 +200,11 @@ fn sample(line: &[u8]) -> Option<Line<'_>> {
     let mut found = Head::default();
     let ip_at = match (first_title, last_title) {
         (Some(first), Some(last)) => {
-            let before = head[..first].iter().rev().map(|(_, token)| *token);
-            let cpu = |token: &&[u8]| !token.starts_with(b"[");
-            if let Some((pid, either)) = before.filter(cpu).find_map(pid_column) {
+            let before = head[..first].iter().rev();
+            let mut before = before.filter(|(_, token)| !token.starts_with(b"["));
+            let pid = before.find_map(|(at, token)| Some((*at, pid_column(token)?)));
+            if let Some((at, (pid, either))) = pid {
+                found.comm = comm_before(line, at);
                 found.pid = pid;
                 found.tid_or_pid = Some(either);
             }
@@ -209,6 +215,7 @@ fn sample(line: &[u8]) -> Option<Line<'_>> {
         _ => {
             let pid_at = untitled_pid(line, &head);
             if let Some((pid, either)) = pid_at.and_then(|at| pid_column(head[at].1)) {
+                found.comm = pid_at.and_then(|at| comm_before(line, head[at].0));
                 found.pid = pid;
                 found.tid_or_pid = Some(either);
             }
@@ -227,9 +234,16 @@ fn sample(line: &[u8]) -> Option<Line<'_>> {
     Some(Line::Sample(SampleLine {
         head: found,
         ip,
+        columns: rest[..branches].trim_ascii(),
         place: place(rest[..branches].trim_ascii()),
         branches: rest[branches..].trim_ascii(),
     }))
+}
+
+/// The thread's name, which stands before the process.
+fn comm_before(line: &[u8], at: usize) -> Option<&[u8]> {
+    let comm = line.get(..at)?.trim_ascii();
+    (!comm.is_empty()).then_some(comm)
 }
 
 /// The column of the process in a line that has neither time nor event, or `None`.
@@ -358,7 +372,7 @@ fn comm(text: &[u8]) -> Option<Line<'_>> {
 ///
 /// `0x4005c8/0x4005dc/P/-/-/0` and more parts; each address may be followed by `(file)`. Those that
 /// were speculated on the wrong path are left out.
-pub(super) fn branches(mut text: &[u8]) -> impl Iterator<Item = Branch> {
+pub(in crate::profile::sample) fn branches(mut text: &[u8]) -> impl Iterator<Item = Branch> {
     std::iter::from_fn(move || {
         loop {
             text = text.trim_ascii_start();

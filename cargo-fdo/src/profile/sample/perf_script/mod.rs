@@ -12,7 +12,7 @@
 //!
 //! Addresses in call chains are not used: perf 5.12 and later print offsets there, others addresses.
 
-mod line;
+pub(in crate::profile) mod line;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +41,7 @@ const SETTLE_EVERY: u64 = 1 << 16;
 /// Nothing in it is a sample, or no sample could be told where it lies. Single lines that are not
 /// understood are passed over.
 pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, ReadError> {
-    let mut lines = Lines {
-        input: BufReader::with_capacity(256 << 10, input),
-        line: Vec::new(),
-        at: 0,
-    };
+    let mut lines = Lines::of(input);
     let mut text = Text::new(selection);
     while lines.next()? {
         text.number += 1;
@@ -58,15 +54,28 @@ pub fn read(input: impl Read, selection: &Selection<'_>) -> Result<Recording, Re
 }
 
 /// The lines of an input.
-struct Lines<R> {
+pub(in crate::profile) struct Lines<R> {
     input: BufReader<R>,
     line: Vec<u8>,
     at: u64,
 }
 
 impl<R: Read> Lines<R> {
+    pub(in crate::profile) fn of(input: R) -> Lines<R> {
+        Lines {
+            input: BufReader::with_capacity(256 << 10, input),
+            line: Vec::new(),
+            at: 0,
+        }
+    }
+
+    /// The line that was read.
+    pub(in crate::profile) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
     /// Reads the next line; `false` at the end. Of a line that is too long the beginning is read.
-    fn next(&mut self) -> Result<bool, ReadError> {
+    pub(in crate::profile) fn next(&mut self) -> Result<bool, ReadError> {
         self.line.clear();
         let mut whole = self.part(MAX_LINE as u64)?;
         let any = !self.line.is_empty();
@@ -310,7 +319,7 @@ impl<'s> Text<'s> {
 }
 
 /// An event's name without the kind of core that it was counted on.
-fn without_core(event: &[u8]) -> &[u8] {
+pub(in crate::profile) fn without_core(event: &[u8]) -> &[u8] {
     let core = [b"cpu_core/".as_slice(), b"cpu_atom/"];
     let rest = core.iter().find_map(|core| event.strip_prefix(*core));
     rest.unwrap_or(event)
