@@ -2,10 +2,12 @@
 
 pub mod compare;
 pub mod profile;
+pub mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArgs;
 use profile::ProfileArgs;
+pub use report::ReportArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -38,6 +40,7 @@ impl Cli {
             Command::Build(args) => &args.cargo.project,
             Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo.project,
             Command::Compare(args) => &args.cargo.project,
+            Command::Report(args) => &args.project,
             Command::Status(args) => &args.project,
             Command::Env(args) => &args.cargo.project,
             Command::Clean(args) => &args.project,
@@ -69,6 +72,8 @@ pub enum Command {
     Bench(RunArgs),
     /// Measure what the profile gained, with error bars
     Compare(CompareArgs),
+    /// Write what was trained and measured as one HTML file
+    Report(ReportArgs),
     /// Show which profile there is, of what, and how good it is
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised

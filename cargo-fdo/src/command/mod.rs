@@ -10,6 +10,7 @@ pub mod init;
 mod manifest;
 pub mod profile;
 pub mod record;
+pub mod report;
 mod sampled;
 mod session;
 pub mod status;
@@ -37,6 +38,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Test(args) => build::run_and("test", &args, toolchain),
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
         Command::Compare(args) => compare::run(&args, toolchain),
+        Command::Report(args) => report::run(&args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
         Command::Profile(args) => profile::run(&args, toolchain.as_deref()),

@@ -31,6 +31,10 @@ pub struct UseReport {
     pub other_packages: Option<OtherPackages>,
     /// The heaviest lost functions.
     pub lost: Vec<LostRow>,
+    /// The functions with most counts, and what became of these; empty where an earlier version
+    /// wrote this.
+    #[serde(default)]
+    pub hottest: Vec<HotRow>,
     /// Counts lost because the function was changed.
     pub mismatched_counts: u128,
     /// Share of all counts that is in code outside this build.
@@ -91,8 +95,29 @@ pub struct LostRow {
     pub reason: String,
 }
 
+/// A hot function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HotRow {
+    /// Its name in the profile, without the number of a unit.
+    pub name: String,
+    /// Its counts.
+    pub count: u128,
+    /// Why they were lost; `None` if they were used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+/// Why counts were lost, in words.
+fn why(reason: Reason) -> String {
+    match reason {
+        Reason::Mismatched => "its control flow is not that of the training".into(),
+        Reason::FewApplied => "it is there, but few of its samples found their place".into(),
+        Reason::NotSeen => "no compiler of this build used its counts".into(),
+    }
+}
+
 /// A language as it is shown.
-fn name(language: Language) -> &'static str {
+pub(super) fn name(language: Language) -> &'static str {
     match language {
         Language::Rust => "Rust",
         Language::C => "C and C++",
@@ -166,13 +191,16 @@ impl UseReport {
                 .map(|lost| LostRow {
                     name: lost.name.clone(),
                     part: part(lost.count),
-                    reason: match lost.reason {
-                        Reason::Mismatched => "its control flow is not that of the training".into(),
-                        Reason::FewApplied => {
-                            "it is there, but few of its samples found their place".into()
-                        }
-                        _ => "no compiler of this build used its counts".into(),
-                    },
+                    reason: why(lost.reason),
+                })
+                .collect(),
+            hottest: used
+                .hottest
+                .iter()
+                .map(|fate| HotRow {
+                    name: fate.name.clone(),
+                    count: fate.count,
+                    lost: fate.reason.map(why),
                 })
                 .collect(),
             unseen: found
@@ -224,6 +252,11 @@ impl UseReport {
             })
             .min_by(|a, b| (a.share - a.wanted).total_cmp(&(b.share - b.wanted)))
             .or(Some(all))
+    }
+
+    /// Whether it holds all that this version writes: an earlier one did not name functions.
+    pub fn is_complete(&self) -> bool {
+        self.hottest.is_empty() == (self.all.functions == 0)
     }
 
     /// Whether the build has nothing of the profile's.
