@@ -12,14 +12,19 @@ use super::instr_text::Record;
 use super::names;
 use super::sample::consumed::canonical;
 use super::sample::{FunctionSamples, SampleProfile};
+use super::slice::group_key;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Each function's own counts, by symbol; functions that never ran have zero.
 pub type Counts = BTreeMap<String, u128>;
 
-/// Adds what was counted.
+/// Adds what was counted. A function that is listed under several units counts once.
 pub fn add_records<'a>(counts: &mut Counts, records: impl IntoIterator<Item = &'a Record>) {
+    let mut seen = BTreeSet::new();
     for record in records {
+        if !seen.insert(group_key(record)) {
+            continue;
+        }
         *counts.entry(key(&record.name)).or_default() += record.total();
     }
 }
@@ -124,6 +129,7 @@ mod tests {
             record("a.c;helper", 1),
             record("b.c;helper", 2),
             record("app.0123456789abcdef-cgu.3;_RNvC3app5local", 5),
+            record("app.0123456789abcdef-cgu.4;_RNvC3app5local", 5),
         ];
         add_records(&mut counted, &records);
         let shown = |counts: &Counts| format!("{counts:?}");

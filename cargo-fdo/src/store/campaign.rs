@@ -490,6 +490,12 @@ impl Campaign {
     }
 }
 
+/// Where C functions are from, of the campaign that a profile file is in; `None` elsewhere.
+pub fn owners_beside(file: &Path) -> Option<Owners> {
+    let text = fs::read_if_there(&file.parent()?.join(OWNERS)).ok()??;
+    serde_json::from_str(&text).ok()
+}
+
 fn file_name(name: &str, method: Method) -> String {
     format!("{name}.{}", method.ending())
 }

@@ -7,6 +7,7 @@ mod error;
 pub(super) mod input;
 pub(super) mod llvm;
 mod merge;
+mod packages;
 mod show;
 
 pub use error::ProfileError;

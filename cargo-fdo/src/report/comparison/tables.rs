@@ -123,7 +123,7 @@ pub(in crate::report) fn interval(change: &Change) -> String {
 }
 
 /// `+8.77 %` is better, `-8.77 %` worse, whichever direction is good.
-pub(in crate::report) fn gain(gain: f64) -> String {
+fn gain(gain: f64) -> String {
     format!("{:+.2} %", gain * 100.0)
 }
 

@@ -30,10 +30,10 @@ pub(super) fn verdict(html: &mut Html, comparison: &Comparison, findings: &Findi
 }
 
 /// How to read them.
-const LEGEND: &str = "At the left every value is a dot, and the upright line is the mean; an axis need not \
-                      begin at 0. At the right is the ratio to the baseline with its 95 % interval: a disc \
-                      is better, a square worse, a ring no significant change. An arrow at the end of an \
-                      interval: it goes on. All figures are in the tables below.";
+const LEGEND: &str = "In the first chart of each pair every value is a dot, and the upright line is the mean; its \
+                      axis need not begin at 0. In the second is the ratio to the baseline with its 95 % \
+                      interval: a disc is better, a square worse, a ring no significant change. An arrow \
+                      at the end of an interval: it goes on. All figures are in the tables below.";
 
 /// All charts: a pair for each main measure of each scenario.
 pub(super) fn charts(html: &mut Html, comparison: &Comparison, findings: &Findings) {
@@ -193,8 +193,8 @@ fn effect<'a>(name: &'a str, change: &Change) -> Effect<'a> {
 fn beside(change: &Change) -> String {
     match change.verdict {
         Verdict::Better | Verdict::Worse => format!(
-            "{} {}",
-            tables::gain(change.gain),
+            "{:.2} % {}",
+            change.gain.abs() * 100.0,
             tables::verdict_word(change.verdict)
         ),
         Verdict::NoSignificantChange | Verdict::Unknown => {

@@ -207,20 +207,30 @@ fn verdict(html: &mut Html, page: &Page<'_>) {
         });
     }
     let mut warnings = page.warnings.clone();
-    if let Some(compared) = &page.compared {
-        warnings.extend(compared.findings.warnings.iter().cloned());
-    }
     if let Some(training) = &page.training {
         warnings.extend(training::warnings(training));
+    }
+    if let Some(compared) = &page.compared {
+        warnings.extend(compared.findings.warnings.iter().cloned());
     }
     if warnings.is_empty() {
         return;
     }
     html.element("div", &[("class", &"warnings")], |html| {
         html.leaf("h3", &[], crate::ui::plural(warnings.len(), "warning"));
+        let rest = warnings.split_off(warnings.len().min(WARNINGS));
         html.list("plain", &warnings);
+        if !rest.is_empty() {
+            html.element("details", &[], |html| {
+                html.leaf("summary", &[], format_args!("{} more", rest.len()));
+                html.list("plain", &rest);
+            });
+        }
     });
 }
+
+/// So many warnings are shown at once.
+const WARNINGS: usize = 12;
 
 fn charts(html: &mut Html, page: &Page<'_>) {
     if let Some(compared) = &page.compared {
