@@ -79,7 +79,7 @@ fn functions_that_only_an_evaluation_has_are_named() {
     let text = report(&t, &words);
     assert!(text.contains("60.00 % is in functions that the training ran"));
     let row = text.split("<tr>").find(|row| row.contains("db::open()"));
-    assert!(row.unwrap().contains("40.00 %") && row.unwrap().contains("not known to it"));
+    assert!(row.unwrap().contains("40.00 %") && row.unwrap().contains("not there"));
 
     let missing = ["report", "--evaluate-profile", "absent"];
     let _ = t.cargo_fdo(missing).fails_saying(6, &["absent"]);

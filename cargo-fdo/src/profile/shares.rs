@@ -42,6 +42,57 @@ pub fn add_samples(counts: &mut Counts, profile: &SampleProfile) {
     }
 }
 
+/// Gives samples of inlined copies to the function that they are inlined in, where that one was
+/// counted and the copy's own function hardly was.
+///
+/// LLVM inlines small functions before it puts counters in: their counts are those of their
+/// callers. So what is inlined in a trained function counts as trained with it. That is the
+/// benefit of the doubt: which lines of a function counters are of, their profile does not say.
+///
+/// `counts` are those that `profile` was added to, `training` is what was counted.
+pub fn credit(counts: &mut Counts, profile: &SampleProfile, training: &Counts) {
+    let (total, trained_total) = (sum(counts), sum(training));
+    let hardly: BTreeSet<String> = counts
+        .iter()
+        .filter(|(name, count)| {
+            let trained = training.get(*name).copied().unwrap_or(0);
+            ratio(trained, trained_total) < ratio(**count, total) * LITTLE
+        })
+        .map(|(name, _)| name.clone())
+        .collect();
+    for (name, samples) in &profile.functions {
+        let mut todo: Vec<(&str, &FunctionSamples, Option<String>)> = vec![(name, samples, None)];
+        while let Some((name, samples, trained_caller)) = todo.pop() {
+            let key = key(name);
+            let caller = match (hardly.contains(&key), trained_caller) {
+                (true, Some(caller)) => {
+                    let own: u128 = samples.body.values().map(|b| u128::from(b.count)).sum();
+                    if let Some(count) = counts.get_mut(&key) {
+                        *count = count.saturating_sub(own);
+                    }
+                    *counts.entry(caller.clone()).or_default() += own;
+                    Some(caller)
+                }
+                (true, None) => None,
+                (false, _) => Some(key),
+            };
+            let copies = samples.call_sites.values().flatten();
+            todo.extend(copies.map(|(name, copy)| (name.as_str(), copy, caller.clone())));
+        }
+    }
+}
+
+fn sum(counts: &Counts) -> u128 {
+    counts.values().sum()
+}
+
+fn ratio(part: u128, whole: u128) -> f64 {
+    match whole {
+        0 => 0.0,
+        whole => part as f64 / whole as f64,
+    }
+}
+
 fn key(name: &str) -> String {
     canonical(names::symbol(name), |_| false).to_owned()
 }
@@ -75,7 +126,6 @@ pub const LITTLE: f64 = 0.1;
 
 /// Holds a profile against a training. `None` if one of them has no counts.
 pub fn coverage(training: &Counts, other: &Counts) -> Option<Coverage> {
-    let sum = |counts: &Counts| counts.values().sum::<u128>();
     let (trained_total, total) = (sum(training), sum(other));
     if trained_total == 0 || total == 0 {
         return None;
@@ -84,10 +134,8 @@ pub fn coverage(training: &Counts, other: &Counts) -> Option<Coverage> {
     let names: BTreeSet<&String> = training.keys().chain(other.keys()).collect();
     for name in names {
         let count = other.get(name).copied().unwrap_or(0);
-        let share = count as f64 / total as f64;
-        let trained = training
-            .get(name)
-            .map(|count| *count as f64 / trained_total as f64);
+        let share = ratio(count, total);
+        let trained = training.get(name).map(|count| ratio(*count, trained_total));
         let part = trained.unwrap_or(0.0);
         coverage.overlap += share.min(part);
         if part > 0.0 {
@@ -135,6 +183,28 @@ mod tests {
         let shown = |counts: &Counts| format!("{counts:?}");
         assert_eq!(shown(&sampled), r#"{"deep": 2, "helper": 7, "main": 10}"#);
         assert_eq!(shown(&counted), r#"{"_RNvC3app5local": 5, "helper": 3}"#);
+    }
+
+    #[test]
+    fn what_is_inlined_in_a_trained_function_is_trained_with_it() {
+        let text = "main:60:6\n 1: 10\n 4: small:50\n  1: 20\n  2: step:30\n   1: 30\n\
+                    cold:40:1\n 1: 10\n 2: small:30\n  1: 30\n";
+        let profile = llvm_text::parse(text).unwrap();
+        let mut counts = Counts::new();
+        add_samples(&mut counts, &profile);
+        let mut training = Counts::new();
+        let records = [record("main", 70), record("step", 30), record("cold", 0)];
+        add_records(&mut training, &records);
+        credit(&mut counts, &profile, &training);
+        // `small` was inlined before it could be counted; in `cold` that is no excuse.
+        let shown = format!("{counts:?}");
+        assert_eq!(
+            shown,
+            r#"{"cold": 10, "main": 30, "small": 30, "step": 30}"#
+        );
+        let missing = coverage(&training, &counts).unwrap().missing;
+        let missing: Vec<_> = missing.iter().map(|missing| &*missing.name).collect();
+        assert_eq!(missing, ["small", "cold"]);
     }
 
     #[test]

@@ -298,3 +298,29 @@ impl UseReport {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_version_wrote_is_read_and_known_to_lack_functions() {
+        let part = r#"{"total": 5, "used": 5, "functions": 1, "functions_used": 1}"#;
+        let text = format!(
+            r#"{{"campaign": "c", "basis": "b", "is_sampled": false, "absent": [], "all": {part},
+                "languages": [], "packages": [], "other_packages": null, "lost": [],
+                "mismatched_counts": 0, "elsewhere_ratio": 0.0, "elsewhere": [], "unseen": [],
+                "other_units": null}}"#
+        );
+        let mut report: UseReport = serde_json::from_str(&text).unwrap();
+        assert!(!report.is_complete());
+        report.hottest.push(HotRow {
+            name: "f".into(),
+            count: 5,
+            lost: None,
+        });
+        let text = serde_json::to_string(&report).unwrap();
+        let report: UseReport = serde_json::from_str(&text).unwrap();
+        assert!(report.is_complete());
+    }
+}

@@ -22,6 +22,8 @@ pub struct Trained {
     pub packages: Vec<Package>,
     /// Sum of all counts.
     pub total: u128,
+    /// Whether they were counted, and not sampled.
+    pub is_counted: bool,
     /// Counts by size.
     pub summary: Summary,
     /// Each function's own counts by its symbol, those that never ran included.
@@ -66,7 +68,10 @@ impl Trained {
             workspace,
             owners: &owners,
         };
-        let mut trained = Trained::default();
+        let mut trained = Trained {
+            is_counted: campaign.manifest.method == Method::Instrument,
+            ..Trained::default()
+        };
         let mut counts = Vec::new();
         for (slice, language) in [
             (campaign::RUST, Lang::Rust),

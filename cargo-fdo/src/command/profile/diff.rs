@@ -8,6 +8,7 @@ use crate::cli::profile::DiffArgs;
 use crate::error::Result;
 use crate::profile::names;
 use crate::profile::sample::overlap::{self, Change, Overlap};
+use crate::profile::shares::{self, Counts};
 use crate::ui::{Ui, count, percent};
 use std::path::Path;
 
@@ -19,7 +20,7 @@ pub(super) fn run(args: &DiffArgs, toolchain: Option<&str>, ui: &Ui) -> Result<(
     if is_mixed(&contents) {
         ui.note(
             "one profile is counted and one is sampled: how often code ran is held against where time \
-             went, by functions' shares; what is inlined counts for its own function",
+             went, by functions' shares",
         );
     } else if families[0] != families[1] {
         ui.warn("LLVM and GCC number blocks and name functions each in its own way");
@@ -40,6 +41,18 @@ fn is_mixed(contents: &[Content; 2]) -> bool {
         .each_ref()
         .map(|content| content.samples().is_some());
     base != other
+}
+
+/// Counts of both in a form in which they can be compared.
+fn mixed(contents: &[Content; 2]) -> [Counts; 2] {
+    let mut counts = contents.each_ref().map(super::shares_of);
+    let [base, other] = &mut counts;
+    match (contents[0].samples(), contents[1].samples()) {
+        (Some(samples), None) => shares::credit(base, samples, other),
+        (None, Some(samples)) => shares::credit(other, samples, base),
+        _ => {}
+    }
+    counts
 }
 
 /// The shape of the JSON. Shares are of the whole profile, 0 to 1.
@@ -78,11 +91,10 @@ struct Moved {
 
 impl Diff {
     fn of(args: &DiffArgs, contents: &[Content; 2]) -> Result<Diff> {
-        let counts = match is_mixed(contents) {
-            true => super::shares_of,
-            false => counts_by_function,
+        let [base, other] = match is_mixed(contents) {
+            true => mixed(contents),
+            false => contents.each_ref().map(counts_by_function),
         };
-        let [base, other] = contents.each_ref().map(counts);
         let all_zero = |counts: &std::collections::BTreeMap<String, u128>| {
             counts.values().all(|&count| count == 0)
         };

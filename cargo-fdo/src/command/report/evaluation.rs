@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Evaluated {
     path: PathBuf,
     kind: Kind,
+    is_counted: bool,
     coverage: Coverage,
 }
 
@@ -39,15 +40,23 @@ impl Evaluated {
             let profiles = convert::profiles(&input, binary, &session.ui)?;
             shares::add_samples(&mut counts, &profiles.llvm);
             shares::add_samples(&mut counts, &profiles.gcc);
+            if trained.is_counted {
+                shares::credit(&mut counts, &profiles.llvm, &trained.symbols);
+                shares::credit(&mut counts, &profiles.gcc, &trained.symbols);
+            }
         } else {
             let args = LlvmArgs::default();
             let content: Content = input.read(&Llvm::new(&args, toolchain))?;
             counts = shares_of(&content);
+            if let Some(samples) = content.samples().filter(|_| trained.is_counted) {
+                shares::credit(&mut counts, samples, &trained.symbols);
+            }
         }
         let coverage = shares::coverage(&trained.symbols, &counts);
         Ok(coverage.map(|coverage| Evaluated {
             path: path.to_owned(),
             kind: input.kind,
+            is_counted: trained.is_counted,
             coverage,
         }))
     }
@@ -58,6 +67,7 @@ impl Evaluated {
         Evaluation {
             file: name.to_string_lossy().into_owned(),
             kind: self.kind.to_string(),
+            is_counted: self.is_counted,
             coverage: &self.coverage,
         }
     }

@@ -4,7 +4,7 @@ use super::Evaluation;
 use super::functions::name;
 use super::html::Html;
 use super::table::of_long_names;
-use crate::profile::shares::{HOT, LITTLE};
+use crate::profile::shares::{HOT, Missing};
 use crate::report::comparison::grid::Grid;
 use crate::ui::{percent, plural};
 
@@ -18,6 +18,7 @@ pub(super) fn write(html: &mut Html, evaluation: Option<&Evaluation<'_>>, top: u
     let Some(Evaluation {
         file,
         kind,
+        is_counted,
         coverage,
     }) = evaluation
     else {
@@ -36,46 +37,72 @@ pub(super) fn write(html: &mut Html, evaluation: Option<&Evaluation<'_>>, top: u
             percent(coverage.overlap)
         ));
     });
-    html.element("p", &[("class", &"soft")], |html| {
-        html.prose(
-            "Counters count how often code ran, samples where time went: shares of the two kinds are \
-             alike, and never the same. What is inlined counts for its own function.",
-        );
-    });
-    let missing = &coverage.missing;
-    if missing.is_empty() {
-        return html.leaf(
+    if *is_counted {
+        html.leaf(
             "p",
-            &[],
-            format_args!(
-                "Every function with {} or more of it was trained with at least a tenth of that share.",
-                percent(HOT)
-            ),
+            &[("class", &"soft")],
+            "Shares of the two kinds are alike, never the same: counters count how often code ran, \
+             samples where time went. Small functions are inlined before counters are put in, and \
+             their counts may be their callers': what is inlined here too is taken for trained where \
+             its caller was.",
         );
     }
+    let (unknown, known): (Vec<&Missing>, Vec<&Missing>) = coverage
+        .missing
+        .iter()
+        .partition(|missing| *is_counted && missing.trained.is_none());
     html.element("p", &[], |html| {
         html.text(format_args!(
-            "{} with {} or more of it had less than {} of that share in the training{}.",
-            plural(missing.len(), "function"),
+            "{} with {} or more of it had less than a tenth of that share in the training{}.",
+            plural(known.len(), "function"),
             percent(HOT),
-            percent(LITTLE),
-            match missing.len() > top {
-                true => format!("; the hottest {top} are listed"),
-                false => String::new(),
-            }
+            shown(known.len(), top)
         ));
     });
+    table(html, "Hot in evaluation, hardly trained", &known, top);
+    if unknown.is_empty() {
+        return;
+    }
+    html.element("details", &[], |html| {
+        html.leaf(
+            "summary",
+            &[],
+            format_args!(
+                "{} more with that share and no counters of their own{}",
+                plural(unknown.len(), "function"),
+                shown(unknown.len(), top)
+            ),
+        );
+        html.leaf(
+            "p",
+            &[("class", &"soft")],
+            "They were inlined everywhere before counters were put in, or are not in the program that \
+             was trained: their names can't tell.",
+        );
+        table(html, "Hot in evaluation, without counters", &unknown, top);
+    });
+}
+
+/// What is to be said where not all of a list is shown.
+fn shown(number: usize, top: usize) -> String {
+    match number > top {
+        true => format!("; the hottest {top} are listed"),
+        false => String::new(),
+    }
+}
+
+fn table(html: &mut Html, caption: &str, list: &[&Missing], top: usize) {
     let mut grid = Grid::new(["function", "here", "in the training"]);
-    for function in missing.iter().take(top) {
+    for function in list.iter().take(top) {
         grid.rows.push(vec![
             name(&function.name),
             percent(function.share),
             match function.trained {
-                None => "not known to it".into(),
+                None => "not there".into(),
                 Some(0.0) => "never ran".into(),
                 Some(share) => percent(share),
             },
         ]);
     }
-    of_long_names(html, "Hot in evaluation, hardly trained", &grid);
+    of_long_names(html, caption, &grid);
 }

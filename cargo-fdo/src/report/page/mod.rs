@@ -71,6 +71,8 @@ pub struct Evaluation<'a> {
     pub file: String,
     /// What kind of file.
     pub kind: String,
+    /// Whether the training was counted: then what was inlined early has no counts of its own.
+    pub is_counted: bool,
     /// What the training has of it.
     pub coverage: &'a Coverage,
 }

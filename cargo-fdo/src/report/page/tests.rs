@@ -208,6 +208,7 @@ fn page(comparison: Option<&Comparison>, training: Option<Training<'_>>) -> Stri
     let evaluation = training.is_some().then(|| Evaluation {
         file: NASTY.into(),
         kind: "a profile".into(),
+        is_counted: true,
         coverage: &coverage,
     });
     let text = render(&Page {
@@ -318,7 +319,7 @@ fn names_with_markup_in_them_are_text_everywhere() {
     assert!(text.contains("exercised nearly nothing"));
     assert!(text.contains("1 object of C or C++ had no counters"));
     assert!(text.contains("lost: gone") && text.contains(">used<"));
-    assert!(text.contains("not known to it"));
+    assert!(text.contains("1 function more with that share and no counters"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn warnings(training: &Training<'_>) -> Vec<String> {
     }
     if let Some(sampling) = manifest.sampling.as_ref().filter(|s| s.longer > LONGER) {
         warnings.push(format!(
-            "the recording has few samples of the hot code: {:.0} times as long a one would have \
+            "there are few samples of the hot code: a recording {:.0} times as long would have \
              enough",
             sampling.longer.ceil()
         ));
