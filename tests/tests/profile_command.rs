@@ -159,8 +159,8 @@ fn show_lists_the_hottest_functions_demangled() {
          hot         99 % of the total is in 2 blocks with 5 or more\n\
          counts      of so many blocks, with this part of the total\n\
          \x20                                 0                0     0.00 %\n\
-         \x20                        1 and more                1     5.00 %  ##\n\
-         \x20                       10 and more                1    95.00 %  \
+         \x20                            1 to 9                1     5.00 %  ##\n\
+         \x20                          10 to 99                1    95.00 %  \
          ######################################\n\
          packages\n    100 %              100  C, C++ and what names no crate, 2 functions\n\
          hottest\n  95.00 %               95  db::open()\n"

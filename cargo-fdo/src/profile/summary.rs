@@ -43,6 +43,13 @@ pub struct Magnitude {
     pub total: u128,
 }
 
+impl Magnitude {
+    /// The greatest count that is of this size.
+    pub fn greatest(&self) -> u64 {
+        self.least.saturating_mul(10).saturating_sub(1)
+    }
+}
+
 /// Counts of a profile by size.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
@@ -347,6 +354,9 @@ mod tests {
             ]
         );
         assert_eq!(shown(&[0]), [(0, 1, 0)]);
+        let classes = Summary::of(&[record(&[1000])]).magnitudes();
+        let ends: Vec<u64> = classes.iter().map(Magnitude::greatest).collect();
+        assert_eq!(ends, [0, 9, 99, 999, 9999]);
         let greatest = u64::MAX - 2;
         assert_eq!(
             shown(&[greatest]).last(),

@@ -186,7 +186,7 @@ impl Facts {
             let bar = "#".repeat((share * WIDTH).round() as usize);
             let least = match class.least {
                 0 => "0".to_owned(),
-                least => format!("{} and more", count(least)),
+                least => format!("{} to {}", count(least), count(class.greatest())),
             };
             let line = format!(
                 "{least:>35}  {:>15}  {:>9}  {bar}",

@@ -300,7 +300,7 @@ fn sizes(training: &Training<'_>) -> Grid {
         grid.rows.push(vec![
             match class.least {
                 0 => "0: never ran".into(),
-                least => format!("{} and more", count(least)),
+                least => format!("{} to {}", count(least), count(class.greatest())),
             },
             count(class.blocks),
             percent(class.blocks as f64 / summary.blocks.max(1) as f64),
