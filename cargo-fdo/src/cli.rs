@@ -3,11 +3,13 @@
 pub mod compare;
 pub mod flamegraph;
 pub mod profile;
+pub mod report;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArgs;
 use flamegraph::FlamegraphArgs;
 use profile::ProfileArgs;
+pub use report::ReportArgs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -40,6 +42,7 @@ impl Cli {
             Command::Build(args) => &args.cargo.project,
             Command::Run(args) | Command::Test(args) | Command::Bench(args) => &args.cargo.project,
             Command::Compare(args) => &args.cargo.project,
+            Command::Report(args) => &args.project,
             Command::Status(args) => &args.project,
             Command::Env(args) => &args.cargo.project,
             Command::Clean(args) => &args.project,
@@ -74,6 +77,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Draw where the time goes and who calls it, of workloads, processes or the system
     Flamegraph(Box<FlamegraphArgs>),
+    /// Write what was trained and measured as one HTML file
+    Report(ReportArgs),
     /// Show which profile there is, of what, and how good it is
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised

@@ -157,6 +157,12 @@ fn show_lists_the_hottest_functions_demangled() {
          blocks      2\n\
          total       100\n\
          hot         99 % of the total is in 2 blocks with 5 or more\n\
+         counts      of so many blocks, with this part of the total\n\
+         \x20                                 0                0     0.00 %\n\
+         \x20                            1 to 9                1     5.00 %  ##\n\
+         \x20                          10 to 99                1    95.00 %  \
+         ######################################\n\
+         packages\n    100 %              100  C, C++ and what names no crate, 2 functions\n\
          hottest\n  95.00 %               95  db::open()\n"
     );
     assert_eq!(run.stderr(), "");
@@ -183,10 +189,43 @@ fn diff_says_how_alike_two_profiles_are_and_what_moved() {
     assert_eq!(diff["moved"][0]["symbol"], "main");
     let run = profile(&t, "diff a.txt c.txt").succeeds();
     run.stdout_has("functions   1 in both, 0 only in `a.txt`, 1 only in `c.txt`\n");
-    run.stdout_has("moved\n    100 % →   50.00 %  main\n");
+    run.stdout_has("got colder\n    100 % →   50.00 %  main\n");
+    run.stdout_lacks("got hotter");
     let same = profile(&t, "diff a.txt a.txt").succeeds();
     same.stdout_has("samples     100 % overlap, 100 % similar\n");
-    same.stdout_lacks("moved");
+    same.stdout_lacks("got ");
+}
+
+#[test]
+fn a_counted_and_a_sampled_profile_are_compared_by_shares_of_functions() {
+    let sampled = "main:30:1\n 1: 20\n 2: _ZN2db4openEv:10\n  1: 10\n";
+    let t = without_llvm()
+        .file("instr.txt", INSTR)
+        .file("production.txt", sampled);
+    let run = profile(&t, "diff instr.txt production.txt").succeeds();
+    run.stderr_has("note: one profile is counted and one is sampled");
+    run.stdout_has("functions   2 in both");
+    // 99 of 100 counts, and the samples that were inlined: 10 of 30.
+    run.stdout_has("got hotter\n   1.00 % →   66.66 %  main\n");
+    run.stdout_has("got colder\n  99.00 % →   33.33 %  db::open()\n");
+    let diff = profile(&t, "diff production.txt instr.txt --json").succeeds();
+    let diff = diff.stdout_json();
+    assert_eq!(diff["hotter"][0]["name"], "db::open()");
+    assert_eq!(diff["sample_overlap"], Value::Null);
+}
+
+#[test]
+fn show_names_packages_where_a_campaign_knows_them() {
+    let owners = r#"{"a.c;helper": {"package": "helper-sys", "source": "a.c"}}"#;
+    let text = ":ir\na.c;helper\n1\n1\n30\n\n_RNvCs1_3app4main\n2\n1\n10\n";
+    let t = without_llvm()
+        .file("campaign/merged.proftext", text)
+        .file("campaign/c-owners.json", owners);
+    let show = profile(&t, "show campaign/merged.proftext --json").succeeds();
+    let packages = &show.stdout_json()["packages"];
+    assert_eq!(packages[0]["name"], "helper-sys");
+    assert_eq!(packages[0]["share"], 0.75);
+    assert_eq!(packages[1]["name"], "app");
 }
 
 #[test]
@@ -231,7 +270,6 @@ fn what_does_not_go_together_is_refused() {
     fs::write(t.path("perf.data"), b"PERFILE2\x68\0\0\0\0\0\0\0").unwrap();
     for (call, words) in [
         ("merge a.txt instr.txt -o out", "LLVM profile as text"),
-        ("diff a.txt instr.txt", "LLVM profile as text"),
         ("merge -w 0,a.txt -o out", "is not a weight"),
         ("merge -w a.txt -o out", "is not a weight"),
         (

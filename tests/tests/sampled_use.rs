@@ -127,6 +127,7 @@ fn publish(t: &Sandbox, slices: &[(&'static str, &str)]) {
         total: 5000,
         hottest: Vec::new(),
         slices: hashes,
+        c_objects: Vec::new(),
         sampling: None,
     };
     let owner = Owner {

@@ -323,7 +323,7 @@ fn basis(campaign: &Campaign, built: &Built, plan: &PhasePlan) -> String {
 fn remembered(plan: &PhasePlan, basis: &str) -> Option<UseReport> {
     let text = fs::read_if_there(&report_file(plan)).ok()??;
     let report: UseReport = serde_json::from_str(&text).ok()?;
-    (report.basis == basis).then_some(report)
+    (report.basis == basis && report.is_complete()).then_some(report)
 }
 
 fn remember(plan: &PhasePlan, report: &UseReport) -> Result<()> {

@@ -40,6 +40,9 @@ pub fn run(args: &CleanArgs, toolchain: Option<String>) -> Result<()> {
             session.ui.status("Removed", dir.display());
         }
     }
+    if !args.keep_profiles {
+        fs::remove_file(&layout.report())?;
+    }
     if !args.keep_profiles && layout.current().exists() {
         std::fs::remove_file(layout.current())
             .map_err(|error| fs::FsError::new("remove", &layout.current(), error))?;

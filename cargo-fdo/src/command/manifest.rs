@@ -59,6 +59,7 @@ pub(super) fn manifest(
         total: quality.total,
         hottest: quality.hottest.clone(),
         slices,
+        c_objects: Vec::new(),
         sampling: None,
     }
 }

@@ -11,6 +11,7 @@ pub mod init;
 mod manifest;
 pub mod profile;
 pub mod record;
+pub mod report;
 mod sampled;
 mod session;
 pub mod status;
@@ -39,6 +40,7 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Bench(args) => build::run_and("bench", &args, toolchain),
         Command::Compare(args) => compare::run(&args, toolchain),
         Command::Flamegraph(args) => flamegraph::run(*args, toolchain),
+        Command::Report(args) => report::run(&args, toolchain),
         Command::Status(args) => status::run(&args, toolchain),
         Command::Env(args) => env::run(&args, toolchain),
         Command::Profile(args) => profile::run(&args, toolchain.as_deref()),

@@ -18,7 +18,9 @@ use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
-use crate::store::campaign::{self, Campaign, Content, Manifest, Owners, Partition, WorkloadEntry};
+use crate::store::campaign::{
+    self, CEntry, Campaign, Content, Manifest, Owners, Partition, WorkloadEntry,
+};
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
 use fdo_build::protocol::Phase;
@@ -157,7 +159,14 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     }
     let built = instrumented.as_ref().map(|start| &start.built);
     let partition = units::partition(&plan.state, built, &session.workspace);
-    let campaign = publish(&session, &toolbox, &merged, entries, owners, partition)?;
+    let census = instrumented.iter().flat_map(|start| &start.census);
+    let facts = Facts {
+        workloads: entries,
+        owners,
+        partition,
+        c_objects: census.map(c_entry).collect(),
+    };
+    let campaign = publish(&session, &toolbox, &merged, facts)?;
     if !args.keep_raw {
         // Raw profiles that the user collected are not below this directory.
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
@@ -302,13 +311,29 @@ fn entry(raw: &RawProfiles) -> WorkloadEntry {
     }
 }
 
+fn c_entry(row: &census::Row) -> CEntry {
+    CEntry {
+        package: row.package.clone(),
+        objects: row.objects,
+        instrumented: row.instrumented,
+        excluded: row.excluded,
+        unseen: row.unseen,
+    }
+}
+
+/// What a campaign says beside its counts.
+struct Facts {
+    workloads: Vec<WorkloadEntry>,
+    owners: Owners,
+    partition: Partition,
+    c_objects: Vec<CEntry>,
+}
+
 fn publish(
     session: &Session,
     toolbox: &Toolbox,
     merged: &Merged,
-    workloads: Vec<WorkloadEntry>,
-    owners: Owners,
-    partition: Partition,
+    facts: Facts,
 ) -> Result<Campaign> {
     let slices: Vec<(&'static str, &str)> = [
         (campaign::RUST, &merged.rust),
@@ -320,10 +345,11 @@ fn publish(
     .collect();
     let method = campaign::Method::Instrument;
     let manifest = Manifest {
-        workloads,
+        workloads: facts.workloads,
         raw_files: merged.files,
         quarantined: merged.quarantined.len(),
-        partition,
+        partition: facts.partition,
+        c_objects: facts.c_objects,
         ..manifest(
             session,
             toolbox,
@@ -339,7 +365,7 @@ fn publish(
             manifest: &manifest,
             slices,
             whole: &merged.whole,
-            owners: &owners,
+            owners: &facts.owners,
         },
     )?)
 }

@@ -79,6 +79,20 @@ pub struct Lost {
     pub reason: Reason,
 }
 
+/// What became of a function's counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fate {
+    /// Its name without the unit number.
+    pub name: String,
+    /// Sum of its counters.
+    pub count: u128,
+    /// Why they were lost; `None` if they were used.
+    pub reason: Option<Reason>,
+}
+
+/// How many functions [`Consumed::hottest`] holds.
+pub const HOTTEST: usize = 500;
+
 /// What the compilers used of a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Consumed {
@@ -92,6 +106,8 @@ pub struct Consumed {
     pub mismatched: u128,
     /// Lost functions, most counts first.
     pub lost: Vec<Lost>,
+    /// The [`HOTTEST`] functions, used or lost, most counts first.
+    pub hottest: Vec<Fate>,
 }
 
 impl Consumed {
@@ -103,6 +119,9 @@ impl Consumed {
         self.lost
             .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
         self.lost.truncate(keep_lost);
+        self.hottest
+            .sort_by(|a, b| b.count.cmp(&a.count).then(a.name.cmp(&b.name)));
+        self.hottest.truncate(HOTTEST);
     }
 
     /// The packages with the most counts, and the sum of the others.
@@ -156,8 +175,13 @@ pub fn consumed<'a>(
         share.add(weight, seen);
         let share = packages.entry(package(&record.name)).or_default();
         share.add(weight, seen);
-        if !seen {
-            let reason = witness.reason(name);
+        let reason = (!seen).then(|| witness.reason(name));
+        result.hottest.push(Fate {
+            name: name.to_string(),
+            count: weight,
+            reason,
+        });
+        if let Some(reason) = reason {
             if reason == Reason::Mismatched {
                 result.mismatched += weight;
             }
@@ -357,6 +381,19 @@ mod tests {
         assert_eq!(result.languages[&Language::C].consumed, 900);
         assert_eq!(result.languages[&Language::Rust].ratio(), 1.0);
         assert_eq!(result.packages[0].0, "c");
+        let fates: Vec<_> = result
+            .hottest
+            .iter()
+            .map(|f| (&*f.name, f.reason))
+            .collect();
+        assert_eq!(
+            fates,
+            [
+                ("hot", None),
+                ("a.c;cold", Some(Reason::NotSeen)),
+                ("_RNvC3app4main", None)
+            ]
+        );
         assert_eq!(
             result.lost,
             [Lost {

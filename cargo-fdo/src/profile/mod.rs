@@ -34,6 +34,7 @@ pub mod object_file;
 pub mod packed_names;
 pub mod raw;
 pub mod sample;
+pub mod shares;
 pub mod slice;
 pub mod stacks;
 pub mod summary;

@@ -32,6 +32,24 @@ pub struct Cutoff {
     pub blocks: u64,
 }
 
+/// Counts of about the same size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct Magnitude {
+    /// The least of them, 0 or a power of ten.
+    pub least: u64,
+    /// How many there are.
+    pub blocks: u64,
+    /// Their sum.
+    pub total: u128,
+}
+
+impl Magnitude {
+    /// The greatest count that is of this size.
+    pub fn greatest(&self) -> u64 {
+        self.least.saturating_mul(10).saturating_sub(1)
+    }
+}
+
 /// Counts of a profile by size.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
@@ -104,6 +122,31 @@ impl Summary {
             cutoff.blocks += frequency;
         }
         cutoff
+    }
+
+    /// Its counts by size: a class for zero, then one for each power of ten up to the greatest.
+    pub fn magnitudes(&self) -> Vec<Magnitude> {
+        let mut classes: Vec<Magnitude> = Vec::new();
+        for (&count, &blocks) in &self.frequencies {
+            let exponent = count.checked_ilog10();
+            let class = exponent.map_or(0, |exponent| exponent as usize + 1);
+            while classes.len() <= class {
+                // 10 to the 19th is the greatest power in 64 bits.
+                let least = match classes.len() {
+                    0 => 0,
+                    power => 10_u64.saturating_pow(power as u32 - 1),
+                };
+                classes.push(Magnitude {
+                    least,
+                    ..Magnitude::default()
+                });
+            }
+            if let Some(class) = classes.get_mut(class) {
+                class.blocks += blocks;
+                class.total += u128::from(count) * u128::from(blocks);
+            }
+        }
+        classes
     }
 
     /// What to pin in every compiler that sees only a slice of this profile.
@@ -289,6 +332,37 @@ mod tests {
         // 1031 * 0.999999 is cut down to 1030, which the tens reach.
         assert_eq!(cutoff(COLD_CUTOFF), (10, 4));
         assert_eq!(cutoff(1_000_000), (1, 5));
+    }
+
+    #[test]
+    fn magnitudes_are_powers_of_ten() {
+        let shown = |counters: &[u64]| -> Vec<(u64, u64, u128)> {
+            let classes = Summary::of(&[record(counters)]).magnitudes();
+            let classes = classes.iter();
+            classes
+                .map(|class| (class.least, class.blocks, class.total))
+                .collect()
+        };
+        assert_eq!(
+            shown(&[0, 0, 1, 9, 10, 1000]),
+            [
+                (0, 2, 0),
+                (1, 2, 10),
+                (10, 1, 10),
+                (100, 0, 0),
+                (1000, 1, 1000)
+            ]
+        );
+        assert_eq!(shown(&[0]), [(0, 1, 0)]);
+        let classes = Summary::of(&[record(&[1000])]).magnitudes();
+        let ends: Vec<u64> = classes.iter().map(Magnitude::greatest).collect();
+        assert_eq!(ends, [0, 9, 99, 999, 9999]);
+        let greatest = u64::MAX - 2;
+        assert_eq!(
+            shown(&[greatest]).last(),
+            Some(&(10_u64.pow(19), 1, greatest.into()))
+        );
+        assert_eq!(Summary::default().magnitudes(), []);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Facts first, then words: what training and building found, for people.
 
 pub mod comparison;
+pub mod page;
 mod sampling;
 mod stacks;
 mod tables;
@@ -34,7 +35,7 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
         }
         ui.status("C and C++", &words);
         if row.unseen > 0 {
-            warn_of_unseen(ui, &row.package, row.unseen);
+            ui.warn(unseen(&row.package, row.unseen));
         }
         if row.instrumented + row.excluded < row.objects
             && let Verdict::Unprofiled { reason, remedy } = &toolbox.c.verdict
@@ -77,13 +78,17 @@ pub fn neglected_languages(ui: &Ui, report: &UseReport, min_match: MinMatch) {
     }
 }
 
-fn warn_of_unseen(ui: &Ui, package: &str, objects: usize) {
-    ui.warn(format_args!(
+fn unseen(package: &str, objects: usize) -> String {
+    format!(
         "{package}: {} compiled by something that does not go through CC or CXX; \
          `fdo_build::configure()` in its build script brings them in",
         plural(objects, "object")
-    ));
+    )
 }
+
+/// Of a training that is not worth its name.
+const THIN: &str = "this training exercised nearly nothing: a few blocks make up 99 % of the counts. \
+                    Does the workload do the program's real work, on data like that of production?";
 
 /// What a training gave.
 pub fn training(ui: &Ui, manifest: &Manifest) {
@@ -117,10 +122,7 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
         ),
     );
     if manifest.thin {
-        ui.warn(
-            "this training exercised nearly nothing: a few blocks make up 99 % of the counts. \
-             Does the workload do the program's real work, on data like that of production?",
-        );
+        ui.warn(THIN);
     }
     ui.status(
         "Finished",
@@ -185,41 +187,66 @@ pub fn usage_lines(report: &UseReport) -> (String, Vec<String>) {
     (sum, table.lines())
 }
 
-/// What is to be said of a use besides.
+/// How much a remark matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    /// It should be mended.
+    Warning,
+    /// It explains.
+    Note,
+}
+
+/// Says what is to be said of a use besides.
 pub fn usage_remarks(ui: &Ui, report: &UseReport) {
-    for (package, objects) in &report.unseen {
-        warn_of_unseen(ui, package, *objects);
+    for (weight, words) in remarks(report) {
+        match weight {
+            Weight::Warning => ui.warn(words),
+            Weight::Note => ui.note(words),
+        }
     }
+}
+
+/// What is to be said of a use besides.
+pub fn remarks(report: &UseReport) -> Vec<(Weight, String)> {
+    let mut remarks: Vec<(Weight, String)> = report
+        .unseen
+        .iter()
+        .map(|(package, objects)| (Weight::Warning, unseen(package, *objects)))
+        .collect();
     if report.elsewhere_ratio > 0.2 {
-        ui.warn(format_args!(
+        let words = format!(
             "{} of the profile's counts are of code that this build does not contain ({}): \
              a workload that runs the program itself trains better",
             percent(report.elsewhere_ratio),
             report.elsewhere.join(", ")
-        ));
+        );
+        remarks.push((Weight::Warning, words));
     }
     if let Some((now, then)) = report.other_units {
         let name = |number| match number {
             0 => "left to rustc".to_owned(),
             number => number.to_string(),
         };
-        ui.note(format_args!(
+        let words = format!(
             "`codegen-units` is {} now and was {} at the training: this build does as the training \
              did, because the profile fits no other division of the crates; the next training \
              takes the new setting",
             name(now),
             name(then)
-        ));
+        );
+        remarks.push((Weight::Note, words));
     }
     for lost in report.lost.iter().take(3) {
         if lost.part < 0.01 {
             break;
         }
-        ui.note(format_args!(
+        let words = format!(
             "lost: `{}`, {} of the counts: {}",
             names::demangled(&lost.name),
             percent(lost.part),
             lost.reason
-        ));
+        );
+        remarks.push((Weight::Note, words));
     }
+    remarks
 }

@@ -31,6 +31,10 @@ pub struct UseReport {
     pub other_packages: Option<OtherPackages>,
     /// The heaviest lost functions.
     pub lost: Vec<LostRow>,
+    /// The functions with most counts, and what became of these; empty where an earlier version
+    /// wrote this.
+    #[serde(default)]
+    pub hottest: Vec<HotRow>,
     /// Counts lost because the function was changed.
     pub mismatched_counts: u128,
     /// Share of all counts that is in code outside this build.
@@ -91,8 +95,29 @@ pub struct LostRow {
     pub reason: String,
 }
 
+/// A hot function.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HotRow {
+    /// Its name in the profile, without the number of a unit.
+    pub name: String,
+    /// Its counts.
+    pub count: u128,
+    /// Why they were lost; `None` if they were used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<String>,
+}
+
+/// Why counts were lost, in words.
+fn why(reason: Reason) -> String {
+    match reason {
+        Reason::Mismatched => "its control flow is not that of the training".into(),
+        Reason::FewApplied => "it is there, but few of its samples found their place".into(),
+        Reason::NotSeen => "no compiler of this build used its counts".into(),
+    }
+}
+
 /// A language as it is shown.
-fn name(language: Language) -> &'static str {
+pub(super) fn name(language: Language) -> &'static str {
     match language {
         Language::Rust => "Rust",
         Language::C => "C and C++",
@@ -166,13 +191,16 @@ impl UseReport {
                 .map(|lost| LostRow {
                     name: lost.name.clone(),
                     part: part(lost.count),
-                    reason: match lost.reason {
-                        Reason::Mismatched => "its control flow is not that of the training".into(),
-                        Reason::FewApplied => {
-                            "it is there, but few of its samples found their place".into()
-                        }
-                        _ => "no compiler of this build used its counts".into(),
-                    },
+                    reason: why(lost.reason),
+                })
+                .collect(),
+            hottest: used
+                .hottest
+                .iter()
+                .map(|fate| HotRow {
+                    name: fate.name.clone(),
+                    count: fate.count,
+                    lost: fate.reason.map(why),
                 })
                 .collect(),
             unseen: found
@@ -226,6 +254,11 @@ impl UseReport {
             .or(Some(all))
     }
 
+    /// Whether it holds all that this version writes: an earlier one did not name functions.
+    pub fn is_complete(&self) -> bool {
+        self.hottest.is_empty() == (self.all.functions == 0)
+    }
+
     /// Whether the build has nothing of the profile's.
     pub fn is_empty(&self) -> bool {
         self.all.total == 0
@@ -263,5 +296,31 @@ impl UseReport {
         } else {
             count as f64 / self.all.total as f64
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_version_wrote_is_read_and_known_to_lack_functions() {
+        let part = r#"{"total": 5, "used": 5, "functions": 1, "functions_used": 1}"#;
+        let text = format!(
+            r#"{{"campaign": "c", "basis": "b", "is_sampled": false, "absent": [], "all": {part},
+                "languages": [], "packages": [], "other_packages": null, "lost": [],
+                "mismatched_counts": 0, "elsewhere_ratio": 0.0, "elsewhere": [], "unseen": [],
+                "other_units": null}}"#
+        );
+        let mut report: UseReport = serde_json::from_str(&text).unwrap();
+        assert!(!report.is_complete());
+        report.hottest.push(HotRow {
+            name: "f".into(),
+            count: 5,
+            lost: None,
+        });
+        let text = serde_json::to_string(&report).unwrap();
+        let report: UseReport = serde_json::from_str(&text).unwrap();
+        assert!(report.is_complete());
     }
 }

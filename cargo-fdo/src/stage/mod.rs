@@ -32,6 +32,7 @@ pub mod record;
 pub mod sample;
 mod sampled;
 pub mod train;
+pub mod trained;
 pub mod units;
 mod usage;
 pub mod workload;

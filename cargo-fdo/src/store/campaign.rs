@@ -130,6 +130,10 @@ pub struct Manifest {
     pub hottest: Vec<(String, u64)>,
     /// Content hashes of the slices, by name.
     pub slices: BTreeMap<String, String>,
+    /// The C and C++ of the instrumented program; empty where nothing was built for the training,
+    /// or an earlier version wrote this.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub c_objects: Vec<CEntry>,
     /// What was sampled; of sampled campaigns only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
@@ -186,6 +190,21 @@ pub struct Sampling {
     /// has.
     #[serde(default)]
     pub longer: f64,
+}
+
+/// The C and C++ of one package in the program that was trained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CEntry {
+    /// `name-version`.
+    pub package: String,
+    /// Objects that went through our compiler.
+    pub objects: usize,
+    /// Of them, with counters.
+    pub instrumented: usize,
+    /// Of them, left out by the user's file.
+    pub excluded: usize,
+    /// Objects that something else compiled.
+    pub unseen: usize,
 }
 
 /// One workload of a campaign.
@@ -396,7 +415,15 @@ impl Campaign {
         let id = fs::read_if_there(&layout.current())
             .map_err(CampaignError::Unreadable)?
             .ok_or_else(none)?;
-        let id = id.trim();
+        Campaign::named(layout, id.trim())
+    }
+
+    /// A campaign by its id.
+    ///
+    /// # Errors
+    ///
+    /// [`CampaignError`]: gone, or damaged.
+    pub fn named(layout: &Layout, id: &str) -> Result<Campaign, CampaignError> {
         let gone = || CampaignError::Gone {
             path: layout.current(),
             id: id.to_owned(),
@@ -461,6 +488,12 @@ impl Campaign {
     pub fn dir(&self) -> &Path {
         &self.dir
     }
+}
+
+/// Where C functions are from, of the campaign that a profile file is in; `None` elsewhere.
+pub fn owners_beside(file: &Path) -> Option<Owners> {
+    let text = fs::read_if_there(&file.parent()?.join(OWNERS)).ok()??;
+    serde_json::from_str(&text).ok()
 }
 
 fn file_name(name: &str, method: Method) -> String {

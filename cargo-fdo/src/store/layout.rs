@@ -117,6 +117,11 @@ impl Layout {
         self.versioned().join(format!("results{}", self.suffix))
     }
 
+    /// The report, where the user names no other place.
+    pub fn report(&self) -> PathBuf {
+        self.root.join(format!("report{}.html", self.suffix))
+    }
+
     /// Scratch files, and `{tmp}` of workloads.
     pub fn tmp(&self) -> PathBuf {
         self.versioned().join("tmp")

@@ -55,8 +55,8 @@ pub(super) fn run(args: &ConvertArgs, toolchain: Option<&str>, ui: &Ui) -> Resul
     Ok(())
 }
 
-/// The samples of a recording, by the lines of a program, for the compilers that read `to`.
-fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> {
+/// The samples of a recording, by the lines of a program.
+pub(in crate::command) fn profiles(input: &Input, binary: &Path, ui: &Ui) -> Result<Profiles> {
     let Some(made) = sample::look(binary) else {
         return Err(ProfileError::NotLinked {
             path: binary.to_owned(),
@@ -78,6 +78,12 @@ fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> 
         report::converted(ui, &outcome);
         profiles.add(&found, 1);
     }
+    Ok(profiles)
+}
+
+/// Those for the compilers that read `to`.
+fn recorded(input: &Input, binary: &Path, to: Form, ui: &Ui) -> Result<Content> {
+    let profiles = profiles(input, binary, ui)?;
     let (profile, compilers, others) = match to {
         Form::LlvmText | Form::LlvmExtbinary => (profiles.llvm, "rustc or clang", profiles.gcc),
         Form::GcovV1 | Form::GcovV2 | Form::GcovV3 => (profiles.gcc, "gcc", profiles.llvm),

@@ -1,13 +1,14 @@
 //! `cargo fdo profile diff`: how alike two profiles are, and what moved.
 
 use super::ProfileError;
-use super::input::{Content, Family, Input};
+use super::input::{Content, Input};
 use super::llvm::Llvm;
 use super::show::counts_by_function;
 use crate::cli::profile::DiffArgs;
 use crate::error::Result;
 use crate::profile::names;
 use crate::profile::sample::overlap::{self, Change, Overlap};
+use crate::profile::shares::{self, Counts};
 use crate::ui::{Ui, count, percent};
 use std::path::Path;
 
@@ -15,19 +16,13 @@ pub(super) fn run(args: &DiffArgs, toolchain: Option<&str>, ui: &Ui) -> Result<(
     let llvm = Llvm::new(&args.llvm, toolchain);
     let inputs = [Input::open(&args.base)?, Input::open(&args.other)?];
     let families = [inputs[0].family()?, inputs[1].family()?];
-    let counted = families.map(|family| family == Family::Instr);
-    if counted[0] != counted[1] {
-        let [base, other] = inputs;
-        return Err(ProfileError::Mixed {
-            path: base.path,
-            kind: base.kind,
-            other: other.path,
-            other_kind: other.kind,
-        }
-        .into());
-    }
     let contents = [inputs[0].read(&llvm)?, inputs[1].read(&llvm)?];
-    if families[0] != families[1] {
+    if is_mixed(&contents) {
+        ui.note(
+            "one profile is counted and one is sampled: how often code ran is held against where time \
+             went, by functions' shares",
+        );
+    } else if families[0] != families[1] {
         ui.warn("LLVM and GCC number blocks and name functions each in its own way");
     }
     let diff = Diff::of(args, &contents)?;
@@ -38,6 +33,26 @@ pub(super) fn run(args: &DiffArgs, toolchain: Option<&str>, ui: &Ui) -> Result<(
         ui.data(diff.text().trim_end());
     }
     Ok(())
+}
+
+/// Whether one was counted and the other one sampled.
+fn is_mixed(contents: &[Content; 2]) -> bool {
+    let [base, other] = contents
+        .each_ref()
+        .map(|content| content.samples().is_some());
+    base != other
+}
+
+/// Counts of both in a form in which they can be compared.
+fn mixed(contents: &[Content; 2]) -> [Counts; 2] {
+    let mut counts = contents.each_ref().map(super::shares_of);
+    let [base, other] = &mut counts;
+    match (contents[0].samples(), contents[1].samples()) {
+        (Some(samples), None) => shares::credit(base, samples, other),
+        (None, Some(samples)) => shares::credit(other, samples, base),
+        _ => {}
+    }
+    counts
 }
 
 /// The shape of the JSON. Shares are of the whole profile, 0 to 1.
@@ -58,6 +73,10 @@ struct Diff {
     only_in_base: Vec<Moved>,
     only_in_other: Vec<Moved>,
     moved: Vec<Moved>,
+    /// Of those in both, by how much their share grew.
+    hotter: Vec<Moved>,
+    /// Of those in both, by how much their share shrank.
+    colder: Vec<Moved>,
 }
 
 #[derive(Debug, serde::Serialize)]
@@ -72,7 +91,10 @@ struct Moved {
 
 impl Diff {
     fn of(args: &DiffArgs, contents: &[Content; 2]) -> Result<Diff> {
-        let [base, other] = contents.each_ref().map(counts_by_function);
+        let [base, other] = match is_mixed(contents) {
+            true => mixed(contents),
+            false => contents.each_ref().map(counts_by_function),
+        };
         let all_zero = |counts: &std::collections::BTreeMap<String, u128>| {
             counts.values().all(|&count| count == 0)
         };
@@ -107,7 +129,15 @@ impl Diff {
             functions_only_in_other,
             only_in_base,
             only_in_other,
-            moved: moved(in_both.filter(|change| change.moved() != 0.0), args.top),
+            moved: moved(
+                in_both.clone().filter(|change| change.moved() != 0.0),
+                args.top,
+            ),
+            hotter: moved(
+                in_both.clone().filter(|change| change.moved() > 0.0),
+                args.top,
+            ),
+            colder: moved(in_both.filter(|change| change.moved() < 0.0), args.top),
         })
     }
 
@@ -133,7 +163,8 @@ impl Diff {
         for (title, list) in [
             (format!("only in `{}`", self.base), &self.only_in_base),
             (format!("only in `{}`", self.other), &self.only_in_other),
-            ("moved".to_owned(), &self.moved),
+            ("got hotter".to_owned(), &self.hotter),
+            ("got colder".to_owned(), &self.colder),
         ] {
             if list.is_empty() {
                 continue;

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 
 /// A file of a known kind, not yet read.
 #[derive(Debug)]
-pub(super) struct Input {
-    pub(super) path: PathBuf,
-    pub(super) kind: Kind,
+pub(in crate::command) struct Input {
+    pub(in crate::command) path: PathBuf,
+    pub(in crate::command) kind: Kind,
     /// What the file says.
-    pub(super) version: Option<u64>,
+    pub(in crate::command) version: Option<u64>,
 }
 
 /// Kinds that can be added up and compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Family {
+pub(in crate::command) enum Family {
     /// Counters.
     Instr,
     /// LLVM's samples.
@@ -34,7 +34,7 @@ pub(super) enum Family {
 
 /// What is in a file.
 #[derive(Debug)]
-pub(super) enum Content {
+pub(in crate::command) enum Content {
     Instr(InstrProfile),
     LlvmSample(SampleProfile),
     GccSample(GcovProfile),
@@ -42,7 +42,7 @@ pub(super) enum Content {
 
 impl Content {
     /// The samples, of whatever origin.
-    pub(super) fn samples(&self) -> Option<&SampleProfile> {
+    pub(in crate::command) fn samples(&self) -> Option<&SampleProfile> {
         match self {
             Content::Instr(_) => None,
             Content::LlvmSample(profile) => Some(profile),
@@ -52,7 +52,7 @@ impl Content {
 }
 
 impl Input {
-    pub(super) fn open(path: &Path) -> Result<Input> {
+    pub(in crate::command) fn open(path: &Path) -> Result<Input> {
         let fail = |source| ProfileError::Open {
             path: path.to_owned(),
             source,
@@ -81,7 +81,7 @@ impl Input {
     /// # Errors
     ///
     /// Nothing here is for such a file.
-    pub(super) fn family(&self) -> Result<Family> {
+    pub(in crate::command) fn family(&self) -> Result<Family> {
         let refuse = |why| {
             Err(ProfileError::Refused {
                 path: self.path.clone(),
@@ -107,7 +107,7 @@ impl Input {
     /// # Errors
     ///
     /// The file is damaged, or a recording.
-    pub(super) fn read(&self, llvm: &Llvm<'_>) -> Result<Content> {
+    pub(in crate::command) fn read(&self, llvm: &Llvm<'_>) -> Result<Content> {
         Ok(match self.family()? {
             Family::Instr => {
                 let text = match self.kind {
@@ -141,7 +141,11 @@ impl Input {
     }
 
     /// The file as LLVM's text.
-    pub(super) fn through_llvm(&self, llvm: &Llvm<'_>, options: &[&str]) -> Result<Vec<u8>> {
+    pub(in crate::command) fn through_llvm(
+        &self,
+        llvm: &Llvm<'_>,
+        options: &[&str],
+    ) -> Result<Vec<u8>> {
         llvm.make(&[&self.path], |call, output| {
             let call = call.arg("merge").args(options).arg("--text");
             call.arg(&self.path).arg("--output").arg(output)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Where to find one, sought when it is first needed.
-pub(super) struct Llvm<'a> {
+pub(in crate::command) struct Llvm<'a> {
     explicit: Option<&'a Path>,
     toolchain: Option<&'a str>,
     candidates: OnceCell<Vec<PathBuf>>,
@@ -21,7 +21,7 @@ pub(super) struct Llvm<'a> {
 }
 
 impl<'a> Llvm<'a> {
-    pub(super) fn new(args: &'a LlvmArgs, toolchain: Option<&'a str>) -> Llvm<'a> {
+    pub(in crate::command) fn new(args: &'a LlvmArgs, toolchain: Option<&'a str>) -> Llvm<'a> {
         Llvm {
             explicit: args.llvm_profdata.as_deref(),
             toolchain,
@@ -31,7 +31,7 @@ impl<'a> Llvm<'a> {
     }
 
     /// A place for files that nobody else sees.
-    pub(super) fn scratch(&self) -> Result<&Path> {
+    pub(in crate::command) fn scratch(&self) -> Result<&Path> {
         if self.scratch.get().is_none() {
             let made = tempfile::Builder::new().prefix("cargo-fdo-").tempdir();
             let dir = made.map_err(|error| {
@@ -45,7 +45,7 @@ impl<'a> Llvm<'a> {
     /// Calls candidates until one succeeds, and returns what it wrote.
     ///
     /// `call` adds arguments, the path of the output among them; `inputs` are what it reads.
-    pub(super) fn make(
+    pub(in crate::command) fn make(
         &self,
         inputs: &[&Path],
         call: impl Fn(Invocation, &Path) -> Invocation,

@@ -1,12 +1,13 @@
 //! `cargo fdo profile`: merges, shows, compares and converts profile files of every kind we know,
 //! in or outside of a project.
 
-mod convert;
+pub(super) mod convert;
 mod diff;
 mod error;
-mod input;
-mod llvm;
+pub(super) mod input;
+pub(super) mod llvm;
 mod merge;
+mod packages;
 mod show;
 
 pub use error::ProfileError;
@@ -15,7 +16,9 @@ use crate::cli::CargoArgs;
 use crate::cli::profile::{ProfileArgs, ProfileCommand};
 use crate::error::Result;
 use crate::fs::{self, FsError};
+use crate::profile::shares::{self, Counts};
 use crate::settings;
+use input::Content;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -32,6 +35,17 @@ pub fn run(args: &ProfileArgs, toolchain: Option<&str>) -> Result<()> {
         ProfileCommand::Diff(args) => diff::run(args, toolchain, &ui),
         ProfileCommand::Convert(args) => convert::run(args, toolchain, &ui),
     }
+}
+
+/// Each function's own counts, by symbol.
+pub(super) fn shares_of(content: &Content) -> Counts {
+    let mut counts = Counts::new();
+    match content {
+        Content::Instr(profile) => shares::add_records(&mut counts, &profile.records),
+        Content::LlvmSample(profile) => shares::add_samples(&mut counts, profile),
+        Content::GccSample(file) => shares::add_samples(&mut counts, &file.profile),
+    }
+    counts
 }
 
 /// Writes a profile where the user wants it; `-` is stdout.

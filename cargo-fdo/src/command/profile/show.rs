@@ -3,14 +3,15 @@
 use super::ProfileError;
 use super::input::{Content, Family, Input};
 use super::llvm::Llvm;
+use super::packages::{self, Package};
 use crate::cli::profile::ShowArgs;
 use crate::error::Result;
 use crate::profile::instr_text::InstrProfile;
 use crate::profile::names;
 use crate::profile::sample::overlap::samples_of;
 use crate::profile::sample::{SampleProfile, llvm_text};
-use crate::profile::summary::{Cutoff, HOT_CUTOFF, Summary};
-use crate::ui::{Ui, count, percent};
+use crate::profile::summary::{Cutoff, HOT_CUTOFF, Magnitude, Summary};
+use crate::ui::{Ui, count, percent, plural};
 use std::collections::BTreeMap;
 
 pub(super) fn run(args: &ShowArgs, toolchain: Option<&str>, ui: &Ui) -> Result<()> {
@@ -61,6 +62,10 @@ struct Facts {
     /// Where 99 % of the total is reached.
     hot_min_count: u64,
     hot_blocks: u64,
+    /// Counts by size.
+    sizes: Vec<Magnitude>,
+    /// Those with most counts.
+    packages: Vec<Package>,
     hottest: Vec<Hot>,
 }
 
@@ -90,6 +95,8 @@ impl Facts {
         let Cutoff { min_count, blocks } = summary.cutoff(HOT_CUTOFF);
         let wanted = args.function.as_deref();
         let counts = counts_by_function(content);
+        let mut packages = packages::of(&input.path, &counts);
+        packages.truncate(args.top);
         let counts = counts
             .into_iter()
             .filter(|(name, _)| wanted.is_none_or(|w| matches(name, w)));
@@ -117,6 +124,8 @@ impl Facts {
             total: summary.total,
             hot_min_count: min_count,
             hot_blocks: blocks,
+            sizes: summary.magnitudes(),
+            packages,
             hottest: hottest.collect(),
         }
     }
@@ -138,6 +147,19 @@ impl Facts {
             count(self.hot_blocks),
             count(self.hot_min_count),
         );
+        text += &self.sizes();
+        if !self.packages.is_empty() {
+            text.push_str("packages\n");
+        }
+        for package in &self.packages {
+            text += &format!(
+                "{:>9}  {:>15}  {}, {}\n",
+                percent(package.share),
+                count_wide(package.count),
+                package.name,
+                plural(package.functions, "function")
+            );
+        }
         if !self.hottest.is_empty() {
             text.push_str("hottest\n");
         }
@@ -148,6 +170,31 @@ impl Facts {
                 count_wide(hot.count),
                 hot.name
             );
+        }
+        text
+    }
+}
+
+impl Facts {
+    /// Blocks by the size of their counts: how many, and their part of the total as a bar.
+    fn sizes(&self) -> String {
+        /// Of the longest possible bar.
+        const WIDTH: f64 = 40.0;
+        let mut text = String::from("counts      of so many blocks, with this part of the total\n");
+        for class in &self.sizes {
+            let share = class.total as f64 / self.total.max(1) as f64;
+            let bar = "#".repeat((share * WIDTH).round() as usize);
+            let least = match class.least {
+                0 => "0".to_owned(),
+                least => format!("{} to {}", count(least), count(class.greatest())),
+            };
+            let line = format!(
+                "{least:>35}  {:>15}  {:>9}  {bar}",
+                count(class.blocks),
+                percent(share)
+            );
+            text += line.trim_end();
+            text.push('\n');
         }
         text
     }

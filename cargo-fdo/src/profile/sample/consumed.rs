@@ -32,7 +32,7 @@
 
 use super::FunctionSamples;
 use super::applied::ByFunction;
-use crate::profile::consumed::{Consumed, Language, Lost, Reason, Share};
+use crate::profile::consumed::{Consumed, Fate, Language, Lost, Reason, Share};
 use crate::profile::evidence::Evidence;
 use std::collections::BTreeMap;
 
@@ -138,6 +138,16 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
             continue;
         }
         let consumed = is_used(used, weight);
+        let reason = match consumed {
+            true => None,
+            false if used > 0 || seen => Some(Reason::FewApplied),
+            false => Some(Reason::NotSeen),
+        };
+        result.hottest.push(Fate {
+            name: function.name.to_owned(),
+            count: weight,
+            reason,
+        });
         result.all.add(weight, consumed);
         result
             .languages
@@ -148,12 +158,7 @@ pub fn consumed(functions: &[Function<'_>], said: &Evidence, keep_lost: usize) -
             .entry(function.package.clone())
             .or_default()
             .add(weight, consumed);
-        if !consumed {
-            let reason = if used > 0 || seen {
-                Reason::FewApplied
-            } else {
-                Reason::NotSeen
-            };
+        if let Some(reason) = reason {
             if reason == Reason::FewApplied {
                 result.mismatched += weight;
             }
@@ -173,7 +178,7 @@ fn is_used(applied: u128, weight: u128) -> bool {
 }
 
 /// The name that the profile may have for a symbol: without what compilers append to copies.
-fn canonical(symbol: &str, is_known: impl Fn(&str) -> bool) -> &str {
+pub(in crate::profile) fn canonical(symbol: &str, is_known: impl Fn(&str) -> bool) -> &str {
     if is_known(symbol) {
         return symbol;
     }

@@ -1,16 +1,16 @@
-//! A table that can be drawn in two ways.
+//! A table that can be drawn in several ways.
 
 /// Columns of words are left-aligned, those of numbers right.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Grid {
-    pub(super) head: Vec<String>,
-    pub(super) rows: Vec<Vec<String>>,
+pub(in crate::report) struct Grid {
+    pub(in crate::report) head: Vec<String>,
+    pub(in crate::report) rows: Vec<Vec<String>>,
     /// How many columns, from the left, are of words.
-    words: usize,
+    pub(in crate::report) words: usize,
 }
 
 impl Grid {
-    pub(super) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Grid {
+    pub(in crate::report) fn new<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Grid {
         Grid {
             head: head.into_iter().map(Into::into).collect(),
             rows: Vec::new(),
@@ -19,7 +19,7 @@ impl Grid {
     }
 
     /// So many columns of words, and not one.
-    pub(super) fn with_words(mut self, words: usize) -> Grid {
+    pub(in crate::report) fn with_words(mut self, words: usize) -> Grid {
         self.words = words;
         self
     }

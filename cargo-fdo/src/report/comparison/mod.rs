@@ -2,9 +2,9 @@
 
 mod csv;
 mod environment;
-mod grid;
+pub(super) mod grid;
 mod scale;
-mod tables;
+pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -119,6 +119,8 @@ fn words(comparison: &Comparison, findings: &Findings, markup: &Markup) -> Strin
         let title = plural(findings.warnings.len(), "warning");
         part(&title, &list(&findings.warnings));
     }
-    part("In short", &list(&tables::verdict(comparison, findings)));
+    let conclusions = tables::verdict(comparison, findings).into_iter();
+    let conclusions: Vec<String> = conclusions.map(|conclusion| conclusion.words).collect();
+    part("In short", &list(&conclusions));
     out
 }

@@ -46,6 +46,11 @@ impl Scale {
         }
     }
 
+    /// A value in the unit, as a number.
+    pub fn scaled(&self, value: f64) -> f64 {
+        value / self.by
+    }
+
     /// A value without its unit.
     pub fn show(&self, value: f64) -> String {
         let text = format!("{:.*}", self.digits, value / self.by);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// How much a table shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(in crate::report) enum Detail {
     /// What fits on a terminal.
     Short,
     /// All of it.
@@ -17,7 +17,7 @@ pub(super) enum Detail {
 }
 
 /// One for each main measure: its scenarios and variants.
-pub(super) fn main(
+pub(in crate::report) fn main(
     comparison: &Comparison,
     findings: &Findings,
     detail: Detail,
@@ -62,7 +62,7 @@ fn in_unit(scale: &Scale) -> String {
     }
 }
 
-fn direction(better: Better) -> &'static str {
+pub(in crate::report) fn direction(better: Better) -> &'static str {
     match better {
         Better::Lower => "less",
         Better::Higher => "more",
@@ -115,7 +115,7 @@ fn change_cells(change: Option<&Change>, variant: usize) -> [String; 4] {
     }
 }
 
-fn interval(change: &Change) -> String {
+pub(in crate::report) fn interval(change: &Change) -> String {
     match change.ratio.interval {
         Some((low, high)) => format!("{low:.4} to {high:.4}"),
         None => "n/a".into(),
@@ -131,7 +131,7 @@ fn share_of(share: f64) -> String {
     format!("{:.2} %", share * 100.0)
 }
 
-fn verdict_word(verdict: Verdict) -> &'static str {
+pub(in crate::report) fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Better => "better",
         Verdict::Worse => "worse",
@@ -141,7 +141,10 @@ fn verdict_word(verdict: Verdict) -> &'static str {
 }
 
 /// Geometric means over scenarios.
-pub(super) fn overall(comparison: &Comparison, findings: &Findings) -> Vec<(String, Grid)> {
+pub(in crate::report) fn overall(
+    comparison: &Comparison,
+    findings: &Findings,
+) -> Vec<(String, Grid)> {
     let mut tables: Vec<(String, Grid)> = Vec::new();
     for overall in &findings.overall {
         let title = format!(
@@ -163,7 +166,10 @@ pub(super) fn overall(comparison: &Comparison, findings: &Findings) -> Vec<(Stri
 }
 
 /// Means of what was measured beside, and the ratio of each to the baseline's.
-pub(super) fn circumstances(comparison: &Comparison, findings: &Findings) -> Vec<(String, Grid)> {
+pub(in crate::report) fn circumstances(
+    comparison: &Comparison,
+    findings: &Findings,
+) -> Vec<(String, Grid)> {
     let mut tables = Vec::new();
     for (at, scenario) in comparison.scenarios.iter().enumerate() {
         let mut head = vec!["mean".to_owned()];
@@ -189,7 +195,7 @@ pub(super) fn circumstances(comparison: &Comparison, findings: &Findings) -> Vec
 }
 
 /// Sizes and build times.
-pub(super) fn programs(comparison: &Comparison) -> Grid {
+pub(in crate::report) fn programs(comparison: &Comparison) -> Grid {
     let mut grid = Grid::new(["program", "size", "code", "built in"]);
     for variant in &comparison.variants {
         if variant.role == Role::Again {
@@ -212,8 +218,16 @@ pub(super) fn programs(comparison: &Comparison) -> Grid {
     grid
 }
 
+/// A sentence that can be quoted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::report) struct Conclusion {
+    /// Of which variant; of none in particular where it is the worst regression of all.
+    pub(in crate::report) role: Option<Role>,
+    pub(in crate::report) words: String,
+}
+
 /// What follows, one sentence for each candidate, and the worst regression.
-pub(super) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<String> {
+pub(in crate::report) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<Conclusion> {
     let baseline = &comparison.variants[0].name;
     let mut sentences = Vec::new();
     for (at, variant) in comparison.variants.iter().enumerate() {
@@ -247,24 +261,26 @@ pub(super) fn verdict(comparison: &Comparison, findings: &Findings) -> Vec<Strin
             });
         let parts: Vec<String> = of_all.chain(of_one).map(sentence).collect();
         if !parts.is_empty() {
-            sentences.push(format!(
-                "`{}` to `{baseline}`: {}",
-                variant.name,
-                parts.join("; ")
-            ));
+            sentences.push(Conclusion {
+                role: Some(variant.role),
+                words: format!("`{}` to `{baseline}`: {}", variant.name, parts.join("; ")),
+            });
         }
     }
     if let Some(row) = findings.worst.map(|at| &findings.rows[at])
         && let Some(change) = row.change
     {
-        sentences.push(format!(
-            "worst: `{}`, {} of `{}`, {} ({})",
-            comparison.variants[row.variant].name,
-            metric_of(comparison, row).name,
-            scenario_of(comparison, row).name,
-            signed_percent(change.gain),
-            interval(&change)
-        ));
+        sentences.push(Conclusion {
+            role: None,
+            words: format!(
+                "worst: `{}`, {} of `{}`, {} ({})",
+                comparison.variants[row.variant].name,
+                metric_of(comparison, row).name,
+                scenario_of(comparison, row).name,
+                signed_percent(change.gain),
+                interval(&change)
+            ),
+        });
     }
     sentences
 }
