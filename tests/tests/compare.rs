@@ -48,7 +48,7 @@ kind = "evaluate"
 prepare = "echo '{\"a\": {\"b\": [7, 8]}}' > {tmp}/out.json"
 run = ["{bin:app}", "figures", "{tmp}"]
 [workload.figures.metrics]
-reads = { regex = 'reads: ([0-9.,]+)', unit = "ops/s", better = "higher" }
+rate = { regex = 'reads: ([0-9.,]+)', unit = "ops/s", better = "higher" }
 json = { pointer = "/a/b", file = "{tmp}/out.json" }
 keys = { reader = "key-value" }
 "#;
@@ -114,10 +114,10 @@ fn variants_run_in_turn_in_directories_of_their_own_and_figures_are_read() {
 
     let metrics = metrics(&result, 0);
     assert_eq!(
-        metrics["reads"]["samples"][2][5],
+        metrics["rate"]["samples"][2][5],
         serde_json::json!([1234.5])
     );
-    assert_eq!(metrics["reads"]["better"], "higher");
+    assert_eq!(metrics["rate"]["better"], "higher");
     assert_eq!(
         metrics["json"]["samples"][0][0],
         serde_json::json!([7.0, 8.0])
@@ -125,7 +125,7 @@ fn variants_run_in_turn_in_directories_of_their_own_and_figures_are_read() {
     assert_eq!(metrics["p95"]["unit"], "s");
     assert_eq!(metrics["p95"]["samples"][1][0], serde_json::json!([0.0025]));
     // What a workload prints is what the comparison is about, and not how long it ran.
-    assert_eq!(metrics["reads"]["is_main"], true);
+    assert_eq!(metrics["rate"]["is_main"], true);
     assert_eq!(metrics["wall time"]["is_main"], false);
     let time = &metrics["wall time"]["samples"][2][0][0];
     assert!(time.as_f64().unwrap() > 0.0);
@@ -164,6 +164,14 @@ fn variants_run_in_turn_in_directories_of_their_own_and_figures_are_read() {
     compare(&t, &["--baseline", "first", "--against", "first:release"])
         .fails_saying(2, &["nothing would be measured"]);
     compare(&t, &["--baseline", "second"]).fails_saying(2, &["`second` is no variant"]);
+    compare(&t, &["--show", "first", "--format", "markdown"])
+        .succeeds()
+        .stdout_has("| figures  | optimized");
+    compare(&t, &["--show", "none"])
+        .fails_saying(2, &["no saved result `none`", "`first`, `last`"]);
+    for name in ["release", "last"] {
+        compare(&t, &["--save", name]).fails_saying(2, &["means something else"]);
+    }
 
     // One of another version, and a damaged one.
     let file = "target/fdo/v1/results/first.json";
@@ -308,6 +316,37 @@ fn what_is_slower_than_allowed_ends_with_its_own_status() {
     run.stdout_has("worse");
     with("20%").succeeds();
     with("much").fails_with(2);
+}
+
+#[test]
+fn errors_that_were_none_are_worse_without_a_ratio() {
+    let t = project(
+        "[workload.errors]\nkind = \"evaluate\"\n\
+         run = \"case {bin:app} in *elsewhere*) echo errors=5;; *) echo errors=0;; esac\"\n\
+         [workload.errors.metrics]\nerrors = { regex = 'errors=(\\d+)' }\n\
+         [workload.twice]\nkind = \"evaluate\"\nrun = \"echo p95: 7 ms; : {bin:app}\"\n\
+         [workload.twice.metrics]\np95 = { regex = 'p95: (.*)' }\nall = { reader = \"key-value\" }\n\
+         [workload.others]\nkind = \"evaluate\"\nrun = \"echo 7\"\n",
+    );
+    t.cargo(["build"]).succeeds();
+    std::fs::create_dir(t.path("elsewhere")).unwrap();
+    std::fs::copy(t.path("target/debug/app"), t.path("elsewhere/app")).unwrap();
+    let with = |workload: &str| {
+        let variants = [
+            "--baseline",
+            "./target/debug/app",
+            "--against",
+            "./elsewhere",
+        ];
+        let more = ["--runs", "3", "-w", workload, "--fail-on-regression", "50"];
+        compare(&t, &[&variants[..], &more].concat())
+    };
+    with("errors")
+        .fails_saying(8, &["errors of `errors` by `./elsewhere`, in every run"])
+        .stdout_has("zeros or negative values have no ratio")
+        .stdout_has("worse in every run");
+    with("twice").fails_saying(2, &["reads a figure `p95`, and so does another"]);
+    with("others").fails_saying(2, &["names no program of this workspace", "{bin:NAME}"]);
 }
 
 #[test]

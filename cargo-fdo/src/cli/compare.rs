@@ -51,6 +51,9 @@ pub struct CompareArgs {
     /// Form of the result on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub format: CompareFormat,
+    /// Measure nothing, and print a saved result again; `last` is the last one
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["save", "workload", "command", "against"])]
+    pub show: Option<String>,
     /// Keep the result under this name too, as a baseline for later
     #[arg(long, value_name = "NAME")]
     pub save: Option<String>,

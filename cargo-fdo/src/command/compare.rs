@@ -58,8 +58,14 @@ impl Diagnose for Unwanted {
 /// than `--fail-on-regression` allows.
 pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
+    if let Some(name) = &args.show {
+        let comparison = results::load(&session.layout, name)?;
+        print(args, &session, &comparison, &Findings::of(&comparison));
+        return Ok(());
+    }
     if let Some(name) = &args.save {
         results::check_name(name)?;
+        Choice::check_free(name)?;
     }
     let choices = workloads(args, &session)?;
     let jobs: Vec<Job> = choices
@@ -75,6 +81,7 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
     let valgrind = scenarios::valgrind(args.instructions.is_some())?;
     let commands = build_commands(&jobs, &session);
     let Some(variants) = Variants::build(&wanted, &session, &commands, &jobs)? else {
+        scenarios::show(&session, &jobs);
         return Ok(());
     };
 
@@ -133,17 +140,14 @@ fn finish(
 ) -> Result<()> {
     for name in [Some(results::LAST), name].into_iter().flatten() {
         let path = results::save(&session.layout, name, comparison)?;
-        session.ui.verbose("Saved", path.display());
-    }
-    let findings = Findings::of(comparison);
-    let text = render(comparison, &findings, format(args.format));
-    session.ui.data(text.trim_end_matches('\n'));
-    if !matches!(args.format, CompareFormat::Text | CompareFormat::Markdown) {
-        // There they are in the text.
-        for warning in &findings.warnings {
-            session.ui.warn(warning);
+        if name == results::LAST {
+            session.ui.verbose("Saved", path.display());
+        } else {
+            session.ui.status("Saved", format_args!("as `{name}`"));
         }
     }
+    let findings = Findings::of(comparison);
+    print(args, session, comparison, &findings);
     if let Some(error) = errors.into_iter().next() {
         return Err(error);
     }
@@ -157,7 +161,10 @@ fn finish(
                     metric_of(comparison, row).name,
                     scenario_of(comparison, row).name,
                     comparison.variants[row.variant].name,
-                    signed_percent(row.change.map_or(0.0, |change| change.gain))
+                    row.change.map_or_else(
+                        || "in every run".to_owned(),
+                        |change| signed_percent(change.gain)
+                    )
                 )
             })
             .collect();
@@ -168,6 +175,17 @@ fn finish(
     match failed {
         0 => Ok(()),
         runs => Err(Unwanted::Failures { runs }.into()),
+    }
+}
+
+fn print(args: &CompareArgs, session: &Session, comparison: &Comparison, findings: &Findings) {
+    let text = render(comparison, findings, format(args.format));
+    session.ui.data(text.trim_end_matches('\n'));
+    if !matches!(args.format, CompareFormat::Text | CompareFormat::Markdown) {
+        // There they are in the text.
+        for warning in &findings.warnings {
+            session.ui.warn(warning);
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Row {
     pub outliers: Vec<u32>,
     /// To the baseline; not of the baseline itself, nor where values are zero or negative.
     pub change: Option<Change>,
+    /// Where there is no ratio: whether all values lie on one side of all of the baseline's.
+    pub apart: Option<Verdict>,
 }
 
 /// How a variant differs from the baseline.
@@ -112,17 +114,17 @@ impl Findings {
     }
 
     /// Changes of main measures for the worse that are significant and greater than `share`, of
-    /// candidates.
+    /// candidates; and those for the worse that have no ratio, from zero say, whatever the share.
     pub fn regressions<'f>(
         &'f self,
         comparison: &'f Comparison,
         share: f64,
     ) -> impl Iterator<Item = &'f Row> {
         self.rows.iter().filter(move |row| {
-            is_main_of_candidate(comparison, row)
-                && row
-                    .change
-                    .is_some_and(|change| change.verdict == Verdict::Worse && -change.gain > share)
+            let is_worse = row
+                .change
+                .is_some_and(|change| change.verdict == Verdict::Worse && -change.gain > share);
+            is_main_of_candidate(comparison, row) && (is_worse || row.apart == Some(Verdict::Worse))
         })
     }
 }
@@ -167,10 +169,31 @@ fn rows_of(comparison: &Comparison, at: (usize, usize), metric: &Metric) -> Vec<
             variation: summary.variation(),
             summary,
             outliers: values.outliers(),
+            apart: change
+                .is_none()
+                .then(|| apart(&all[0], values, metric.better))
+                .flatten()
+                .filter(|_| variant > 0),
             change,
         });
     }
     rows
+}
+
+/// Errors that were none and are five now have no ratio, and are worse all the same.
+fn apart(baseline: &Values, other: &Values, better: Better) -> Option<Verdict> {
+    /// Of two rounds each, one of six orders is this one by chance.
+    const ENOUGH: usize = 3;
+    let (left, right) = (Summary::of(&baseline.all)?, Summary::of(&other.all)?);
+    let is_less = right.max < left.min;
+    let is_more = right.min > left.max;
+    if left.count.min(right.count) < ENOUGH || !(is_less || is_more) {
+        return None;
+    }
+    match (better, is_less) {
+        (Better::Lower, true) | (Better::Higher, false) => Some(Verdict::Better),
+        _ => Some(Verdict::Worse),
+    }
 }
 
 impl Change {

@@ -38,6 +38,22 @@ pub(super) fn valgrind(is_wanted: bool) -> Result<Option<PathBuf>> {
     Ok(Some(which::which("valgrind").map_err(|_| NoValgrind)?))
 }
 
+/// `--dry-run`: what each variant would run, with its own program in the place of `{bin:NAME}`.
+pub(super) fn show(session: &Session, jobs: &[Job]) {
+    for job in jobs {
+        match &job.kind {
+            JobKind::Commands(workload) => {
+                for command in workload.prepare.iter().chain([&workload.run]) {
+                    session.ui.data(command);
+                }
+            }
+            JobKind::Cargo { subcommand, .. } => {
+                session.ui.data(format_args!("cargo {subcommand}"))
+            }
+        }
+    }
+}
+
 /// What came of the workloads.
 #[derive(Default)]
 pub(super) struct Measured {

@@ -30,6 +30,8 @@ pub(super) enum VariantError {
         bin: String,
         workload: String,
     },
+    #[error("`{0}` can't name a result: as a variant it means something else")]
+    Reserved(String),
     #[error("`{name}` is compared with itself")]
     Twice { name: String },
     #[error("the profile has no part for {0}, so there is nothing to compare")]
@@ -42,6 +44,8 @@ pub(super) enum VariantError {
         count: usize,
         path: PathBuf,
     },
+    #[error("workload `{0}` names no program of this workspace: all variants would run the same")]
+    NoBin(String),
     #[error("`cargo run` could run {}", .0.join(", "))]
     ManyPrograms(Vec<String>),
     #[error("the saved result `{name}` has no variant `{variant}`; it has {}", known.join(", "))]
@@ -72,6 +76,11 @@ impl Diagnose for VariantError {
                     .into(),
             ),
             VariantError::ManyPrograms(_) => Some("choose one with `--bin NAME`".into()),
+            VariantError::NoBin(_) => Some(
+                "write `{bin:NAME}` where its program stands, in `run`, `prepare` or a value of \
+                 `env`; a script can be handed the path"
+                    .into(),
+            ),
             VariantError::Ambiguous { .. } => {
                 Some("give a directory that holds all of them".into())
             }
@@ -125,6 +134,15 @@ impl Choice {
             return Err(VariantError::NothingToMeasure.into());
         }
         Ok(all)
+    }
+
+    /// Whether a result can have this name, and still be meant by it.
+    pub(super) fn check_free(name: &str) -> Result<()> {
+        let taken = ["release", "control", RUST_ONLY, "optimized", "optimised"];
+        match taken.contains(&name) || name == results::LAST {
+            true => Err(VariantError::Reserved(name.to_owned()).into()),
+            false => Ok(()),
+        }
     }
 
     fn parse(word: &str, session: &Session) -> Result<Choice> {
@@ -221,6 +239,13 @@ impl Variants {
         commands: &[BuildCommand],
         jobs: &[Job],
     ) -> Result<Option<Variants>> {
+        for job in jobs {
+            if let JobKind::Commands(workload) = &job.kind
+                && workload.bins().is_empty()
+            {
+                return Err(VariantError::NoBin(workload.name.clone()).into());
+            }
+        }
         let mut members = Vec::new();
         let mut c_compiler = None;
         for choice in choices {
@@ -409,15 +434,20 @@ impl Member {
                 if !is_all && !campaign.manifest.slices.contains_key(campaign::RUST) {
                     return Err(VariantError::NoSlice("Rust").into());
                 }
-                let what = match is_all {
-                    true => "the profile for Rust and C",
-                    false => "the profile for Rust alone, C as plain cargo builds it",
+                let slices = &campaign.manifest.slices;
+                let has_c = slices.keys().any(|name| name != campaign::RUST);
+                let has_rust = slices.contains_key(campaign::RUST);
+                let what = match (is_all, has_rust, has_c) {
+                    (true, true, true) => "the profile for Rust and C",
+                    (true, true, false) => "the profile for Rust",
+                    (true, false, _) => "the profile for C",
+                    (false, ..) => "the profile for Rust alone, C as plain cargo builds it",
                 };
                 say(what);
                 let Some((built, plan, version)) = with_profile(session, commands, is_all)? else {
                     return Ok(None);
                 };
-                if is_all {
+                if is_all && has_c {
                     *c_compiler = version;
                 }
                 (what.to_owned(), built, Plan::Phase(Box::new(plan)))

@@ -51,6 +51,8 @@ pub(super) fn of(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
             ));
         }
     }
+    warnings.extend(noise(comparison, rows));
+    warnings.extend(without_ratio(comparison, rows));
     warnings.extend(outliers(comparison, rows));
     warnings.extend(saved(comparison));
     let fewest = rows
@@ -113,20 +115,68 @@ fn weather(scenario: &Scenario, memory: Option<u64>) -> Vec<String> {
     warnings
 }
 
+/// Gains that are smaller than what the baseline may differ from itself by.
+fn noise(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
+    let again = rows
+        .iter()
+        .filter(|row| comparison.variants[row.variant].role == Role::Again)
+        .filter(|row| metric_of(comparison, row).is_main);
+    let warnings = again.filter_map(|again| {
+        let (low, high) = again.change?.ratio.interval?;
+        let noise = (1.0 - low).max(high - 1.0);
+        let least = rows
+            .iter()
+            .filter(|row| (row.scenario, row.metric) == (again.scenario, again.metric))
+            .filter(|row| comparison.variants[row.variant].role == Role::Candidate)
+            .filter_map(|row| row.change)
+            .filter(|change| matches!(change.verdict, Verdict::Better | Verdict::Worse))
+            .map(|change| change.gain.abs())
+            .reduce(f64::min)?;
+        (least < noise).then(|| {
+            format!(
+                "`{}`, {}: the baseline may differ from itself by {} here, and a difference of {} is \
+                 called one; more `--runs`, or a quieter machine, make sure of it",
+                scenario_of(comparison, again).name,
+                metric_of(comparison, again).name,
+                percent(noise),
+                percent(least)
+            )
+        })
+    });
+    warnings.collect()
+}
+
+/// Main measures that can't be judged by ratios.
+fn without_ratio(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
+    let mut named = Vec::new();
+    for row in rows {
+        let metric = metric_of(comparison, row);
+        if metric.is_main && row.variant > 0 && row.change.is_none() {
+            named.push(format!(
+                "`{}`, {}: zeros or negative values have no ratio; a variant is called better or worse only \
+                 if all of its values are on one side of all of the baseline's",
+                scenario_of(comparison, row).name,
+                metric.name
+            ));
+        }
+    }
+    named.dedup();
+    named
+}
+
 fn outliers(comparison: &Comparison, rows: &[Row]) -> Option<String> {
     let count: usize = rows
         .iter()
         .filter(|row| metric_of(comparison, row).is_main)
         .map(|row| row.outliers.len())
         .sum();
-    (count > 0).then(|| {
-        format!(
-            "{} far from the others, marked with *; they are in the figures all the same",
-            match count {
-                1 => "1 value is".to_owned(),
-                count => format!("{count} values are"),
-            }
-        )
+    (count > 0).then(|| match count {
+        1 => "1 value is far from the others of its variant, which has a *; it counts all the same"
+            .to_owned(),
+        count => format!(
+            "{count} values are far from the others of their variants, which have a *; they \
+                 count all the same"
+        ),
     })
 }
 

@@ -95,7 +95,11 @@ fn statistics(comparison: &Comparison, rows: &[&Row], scale: &Scale, detail: Det
             let values = [summary.p99, summary.min, summary.max];
             cells.extend(values.map(|value| scale.show(value)));
         }
-        cells.extend(change_cells(row.change.as_ref(), row.variant));
+        let mut words = change_cells(row.change.as_ref(), row.variant);
+        if let Some(apart) = row.apart {
+            words[3] = verdict_word(apart).to_owned();
+        }
+        cells.extend(words);
         grid.rows.push(cells);
     }
     grid
@@ -176,11 +180,12 @@ pub(in crate::report) fn circumstances(
         head.extend(comparison.variants.iter().map(|v| v.name.clone()));
         let mut grid = Grid::new(head);
         for (number, metric) in scenario.metrics.iter().enumerate() {
-            let rows: Vec<&Row> = findings.of_metric(at, number).collect();
-            let Some(first) = rows.first().filter(|_| !metric.is_main) else {
+            if metric.is_main {
                 continue;
-            };
-            let scale = Scale::of(first.summary.mean, metric.unit.as_deref());
+            }
+            let rows: Vec<&Row> = findings.of_metric(at, number).collect();
+            let typical = rows.first().map_or(0.0, |row| row.summary.mean);
+            let scale = Scale::of(typical, metric.unit.as_deref());
             let mut cells = vec![format!("{}{}", metric.name, in_unit(&scale))];
             cells.extend((0..comparison.variants.len()).map(|variant| {
                 rows.iter()
@@ -259,7 +264,21 @@ pub(in crate::report) fn verdict(comparison: &Comparison, findings: &Findings) -
                 let what = format!("{name} of `{}`", scenario_of(comparison, row).name);
                 Some((what, row.change?))
             });
-        let parts: Vec<String> = of_all.chain(of_one).map(sentence).collect();
+        let without_ratio = findings
+            .rows
+            .iter()
+            .filter(|row| row.variant == at && metric_of(comparison, row).is_main)
+            .filter_map(|row| {
+                let name = &metric_of(comparison, row).name;
+                let scenario = &scenario_of(comparison, row).name;
+                let verdict = verdict_word(row.apart?);
+                Some(format!("{name} of `{scenario}`: {verdict} in every run"))
+            });
+        let parts: Vec<String> = of_all
+            .chain(of_one)
+            .map(sentence)
+            .chain(without_ratio)
+            .collect();
         if !parts.is_empty() {
             sentences.push(Conclusion {
                 role: Some(variant.role),
@@ -290,7 +309,11 @@ fn sentence((what, change): (String, Change)) -> String {
         Verdict::NoSignificantChange => {
             format!("{what}: no significant change ({})", interval(&change))
         }
-        Verdict::Unknown => format!("{what}: {} in one run", signed_percent(change.gain)),
+        Verdict::Unknown => format!(
+            "{what}: {} {} in one run, which proves nothing",
+            share_of(change.gain.abs()),
+            if change.gain < 0.0 { "worse" } else { "better" }
+        ),
         Verdict::Better | Verdict::Worse => format!(
             "{what}: {} {} (ratio {})",
             share_of(change.gain.abs()),

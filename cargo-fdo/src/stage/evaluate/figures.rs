@@ -27,24 +27,32 @@ pub(super) struct Outputs<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum FigureError {
     /// It is not in the text.
-    #[error("metric `{metric}`, in {place}: {source}")]
+    #[error("metric `{metric}`, in {place}: {why}")]
     Metric {
         /// Its key in fdo.toml.
         metric: String,
         /// Where it was looked for.
         place: String,
         /// Why.
-        source: Box<MetricError>,
+        why: Box<MetricError>,
+    },
+    /// Two entries of fdo.toml read figures of one name.
+    #[error("metric `{metric}` reads a figure `{figure}`, and so does another")]
+    Twice {
+        /// The key in fdo.toml of the second.
+        metric: String,
+        /// The figure.
+        figure: String,
     },
     /// There is no text.
-    #[error("metric `{metric}`: can't read `{}`: {source}", path.display())]
+    #[error("metric `{metric}`: can't read `{}`: {why}", path.display())]
     File {
         /// Its key in fdo.toml.
         metric: String,
         /// The file.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
 }
 
@@ -63,13 +71,23 @@ pub(super) fn read(
         let text = read_text(&path).map_err(|error| FigureError::File {
             metric: source.name.clone(),
             path,
-            source: error,
+            why: error,
         })?;
         let found = read_one(source, &text).map_err(|error| FigureError::Metric {
             metric: source.name.clone(),
             place,
-            source: Box::new(error),
+            why: Box::new(error),
         })?;
+        let is_known = |figure: &Reading| {
+            let known: &Vec<Reading> = &readings;
+            known.iter().any(|other| other.name == figure.name)
+        };
+        if let Some(twice) = found.iter().find(|figure| is_known(figure)) {
+            return Err(FigureError::Twice {
+                metric: source.name.clone(),
+                figure: twice.name.clone(),
+            });
+        }
         readings.extend(found);
     }
     Ok(readings)

@@ -33,15 +33,14 @@ pub enum EvaluateError {
         words: String,
     },
     /// A figure was not there in the first run: it never will be.
-    #[error("workload `{workload}`, run by `{variant}`: {source}")]
+    #[error("workload `{workload}`, run by `{variant}`: {figure}")]
     Figure {
         /// The workload.
         workload: String,
         /// The variant.
         variant: String,
         /// Which figure, and where it was looked for.
-        #[source]
-        source: FigureError,
+        figure: FigureError,
     },
     /// One of the variants never did its work.
     #[error("workload `{workload}` failed in each of {runs} runs by `{variant}`: {words}")]
@@ -347,10 +346,10 @@ impl Rounds<'_> {
             self.table.add(at, round - 1, &measured);
         }
         match measured.readings {
-            Err(source) if is_first => Err(EvaluateError::Figure {
+            Err(figure) if is_first => Err(EvaluateError::Figure {
                 workload: self.around.workload.name.clone(),
                 variant: self.contestants[at].name.clone(),
-                source,
+                figure,
             }),
             Err(error) => {
                 self.fail(at, round, error.to_string());

@@ -55,10 +55,10 @@ impl Table {
             let kind = Kind(name, unit, Better::Lower, Origin::Kernel);
             self.put(kind, variant, round, vec![value]);
         }
-        if let Some(bytes) = measured.peak_memory {
-            let kind = Kind("peak memory", Some("B"), Better::Lower, Origin::Kernel);
-            self.put(kind, variant, round, vec![bytes as f64]);
-        }
+        // A row without values says that it is not known.
+        let memory = measured.peak_memory.map(|bytes| bytes as f64);
+        let kind = Kind("peak memory", Some("B"), Better::Lower, Origin::Kernel);
+        self.put(kind, variant, round, memory.into_iter().collect());
         for (name, count) in &measured.counts {
             let kind = Kind(name, None, Better::Lower, Origin::Processor);
             self.put(kind, variant, round, vec![*count]);
@@ -91,7 +91,9 @@ impl Table {
 
     fn put(&mut self, kind: Kind<'_>, variant: usize, round: usize, values: Vec<f64>) {
         let Kind(name, unit, better, origin) = kind;
-        let is_it = |metric: &Metric| metric.name == name && metric.origin == origin;
+        let is_it = |metric: &Metric| {
+            metric.name == name && metric.origin == origin && metric.unit.as_deref() == unit
+        };
         let at = match self.metrics.iter().position(is_it) {
             Some(at) => at,
             None => {

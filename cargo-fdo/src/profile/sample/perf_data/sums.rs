@@ -27,6 +27,8 @@ impl<'s> Sums<'s> {
 }
 
 impl Sink for Sums<'_> {
+    // There are millions of them, and one caller.
+    #[inline]
     fn sample(&mut self, sample: &Sample<'_>) -> Result<(), &'static str> {
         let stack = sample.branches();
         let stack = stack.ok_or("a length in a sample is too large")?;
