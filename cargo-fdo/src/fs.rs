@@ -87,7 +87,25 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<()> {
     write(path, content, true)
 }
 
-/// The same for what can be made again: not forced to the disk, so a power cut may lose it.
+/// The same for a file that the user named: a directory that is not there is a typing error, and is
+/// not made.
+pub fn write_output(path: &Path, content: &[u8]) -> Result<()> {
+    check_output(path)?;
+    write_atomic(path, content)
+}
+
+/// Whether a file that the user named has a directory to be in, before work is done for it.
+pub fn check_output(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() && !dir.is_dir() => {
+            let error = io::ErrorKind::NotFound.into();
+            Err(FsError::new("write into", dir, error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As [`write_atomic`], for what can be made again: not forced to the disk, so a power cut may lose it.
 pub fn write_quick(path: &Path, content: &[u8]) -> Result<()> {
     write(path, content, false)
 }

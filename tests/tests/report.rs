@@ -77,7 +77,7 @@ fn functions_that_only_an_evaluation_has_are_named() {
     );
     let words = ["--evaluate-profile", "evaluation.txt", "-o", "page.html"];
     let text = report(&t, &words);
-    assert!(text.contains("60.00 % is in functions that the training ran"));
+    assert!(text.contains("60.00 % is in functions that the training counted"));
     let row = text.split("<tr>").find(|row| row.contains("db::open()"));
     assert!(row.unwrap().contains("40.00 %") && row.unwrap().contains("not there"));
 

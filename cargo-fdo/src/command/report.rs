@@ -6,7 +6,7 @@ use super::Session;
 use crate::cli::ReportArgs;
 use crate::comparison::{Comparison, Findings};
 use crate::error::{Diagnose, ExitCode, Result};
-use crate::fs::{self, FsError};
+use crate::fs;
 use crate::report::UseReport;
 use crate::report::page::{Compared, Page, Training, render};
 use crate::stage::trained::Trained;
@@ -173,11 +173,7 @@ fn build_seconds(session: &Session, campaign: &Campaign) -> Option<f64> {
 fn put(args: &ReportArgs, session: &Session, text: &str) -> Result<PathBuf> {
     let output = match &args.output {
         Some(output) => {
-            let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty());
-            if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
-                let error = std::io::ErrorKind::NotFound.into();
-                return Err(FsError::new("write into", dir, error).into());
-            }
+            fs::check_output(output)?;
             output.clone()
         }
         None => session.layout.report(),

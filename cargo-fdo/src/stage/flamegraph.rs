@@ -154,7 +154,7 @@ fn svg(folded: &str, labels: &Labels) -> Result<Vec<u8>, FlamegraphError> {
 ///
 /// If that fails.
 pub fn write(path: &Path, content: &[u8]) -> Result<(), FlamegraphError> {
-    Ok(fs::write_atomic(path, content)?)
+    Ok(fs::write_output(path, content)?)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Records running processes, the system, or a command.
 
-use super::{Drawn, recorder};
+use super::{Drawn, NothingOfIt, recorder};
 use crate::cli::flamegraph::FlamegraphArgs;
 use crate::command::record;
 use crate::error::Result;
@@ -92,7 +92,12 @@ pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Live> {
         "Recorded",
         format_args!("for {}", seconds(attended.duration)),
     );
-    let stacks = flamegraph::read(&out, &args.debug_dir, true)?;
+    let stacks = match (flamegraph::read(&out, &args.debug_dir, true), load_failed) {
+        (Ok(stacks), _) => stacks,
+        // Why there is nothing is what matters.
+        (Err(_), Some(status)) => return Err(NothingOfIt(status).into()),
+        (Err(error), None) => return Err(error.into()),
+    };
     report::stacks(ui, &stacks);
     Ok(Live {
         drawn: Drawn { what, stacks },

@@ -11,6 +11,7 @@ use super::Session;
 use crate::cli::flamegraph::FlamegraphArgs;
 use crate::cli::{FdoArgs, MatchArgs};
 use crate::error::{Diagnose, ExitCode, Result};
+use crate::fs;
 use crate::profile::stacks::Stacks;
 use crate::report;
 use crate::settings;
@@ -75,6 +76,17 @@ impl Diagnose for LoadFailed {
     }
 }
 
+/// The command failed before anything of it was recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("the command failed ({}), and nothing of it was recorded", describe(*.0))]
+struct NothingOfIt(ExitStatus);
+
+impl Diagnose for NothingOfIt {
+    fn exit_code(&self) -> ExitCode {
+        ExitCode::Training
+    }
+}
+
 /// Stacks, and what they are of.
 struct Drawn {
     what: String,
@@ -100,7 +112,7 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
         })
     };
     match args.files.as_slice() {
-        [old, new] => return difference(&args, &ui, &file(old)?, &file(new)?),
+        [old, new] => return difference(&args, &ui, &file(old)?, &file(new)?, ""),
         [one] => return one_graph(&args, &ui, &file(one)?),
         _ => {}
     }
@@ -143,7 +155,13 @@ pub fn run(args: FlamegraphArgs, toolchain: Option<String>) -> Result<()> {
         );
     }
     let plain = workloads::plain(&args, &session, &jobs, inlined)?;
-    difference(&args, &ui, &plain, &optimised)
+    let note = match inlined {
+        true => "",
+        false => {
+            "; inlined functions are left out, and code inlined on one side only seems to move"
+        }
+    };
+    difference(&args, &ui, &plain, &optimised, note)
 }
 
 fn check(args: &FlamegraphArgs) -> Result<()> {
@@ -160,6 +178,12 @@ fn check(args: &FlamegraphArgs) -> Result<()> {
             .filter_map(|file| file.canonicalize().ok());
         path.is_some_and(|path| files.any(|file| file == path))
     };
+    for path in [&args.output, &args.folded, &args.keep]
+        .into_iter()
+        .flatten()
+    {
+        fs::check_output(path)?;
+    }
     if same(&args.output) {
         return Err(Misuse::Same("output").into());
     }
@@ -178,7 +202,7 @@ fn one_graph(args: &FlamegraphArgs, ui: &Ui, drawn: &Drawn) -> Result<()> {
     finish(args, ui, &picture, || Ok(drawn.stacks.folded.text()))
 }
 
-fn difference(args: &FlamegraphArgs, ui: &Ui, old: &Drawn, new: &Drawn) -> Result<()> {
+fn difference(args: &FlamegraphArgs, ui: &Ui, old: &Drawn, new: &Drawn, note: &str) -> Result<()> {
     if old.stacks.event != new.stacks.event
         && !old.stacks.event.is_empty()
         && !new.stacks.event.is_empty()
@@ -191,7 +215,7 @@ fn difference(args: &FlamegraphArgs, ui: &Ui, old: &Drawn, new: &Drawn) -> Resul
     let labels = Labels {
         title: title(args, format!("From {} to {}", old.what, new.what)),
         subtitle: format!(
-            "{}, then {}, scaled to the same number; red: more of the time, blue: less",
+            "{}, then {}, scaled to the same number; red: more of the time, blue: less{note}",
             subtitle(&old.stacks),
             subtitle(&new.stacks)
         ),

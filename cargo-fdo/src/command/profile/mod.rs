@@ -55,10 +55,5 @@ fn put(output: &Path, profile: &[u8]) -> Result<()> {
         let written = stdout.write_all(profile).and_then(|()| stdout.flush());
         return Ok(written.map_err(|error| FsError::new("write to", Path::new("stdout"), error))?);
     }
-    let dir = output.parent().filter(|dir| !dir.as_os_str().is_empty());
-    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
-        let error = std::io::ErrorKind::NotFound.into();
-        return Err(FsError::new("write into", dir, error).into());
-    }
-    Ok(fs::write_atomic(output, profile)?)
+    Ok(fs::write_output(output, profile)?)
 }

@@ -31,8 +31,9 @@ pub(super) fn write(html: &mut Html, evaluation: Option<&Evaluation<'_>>, top: u
     };
     html.element("p", &[], |html| {
         html.prose(format_args!(
-            "Of `{file}` ({kind}), {} is in functions that the training ran. Function by function the \
-             two have {} in common.",
+            "Of `{file}` ({kind}), {}{} is in functions that the training counted under their own \
+             names. Function by function the two have {} in common.",
+            if *is_counted { "at least " } else { "" },
             percent(coverage.ran),
             percent(coverage.overlap)
         ));
