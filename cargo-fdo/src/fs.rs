@@ -101,7 +101,19 @@ pub fn check_output(path: &Path) -> Result<()> {
             let error = io::ErrorKind::NotFound.into();
             Err(FsError::new("write into", dir, error))
         }
-        _ => Ok(()),
+        _ => match std::fs::metadata(path) {
+            Ok(there) if there.is_dir() => Err(FsError::new(
+                "write",
+                path,
+                io::ErrorKind::IsADirectory.into(),
+            )),
+            Ok(there) if there.permissions().readonly() => Err(FsError::new(
+                "write",
+                path,
+                io::ErrorKind::PermissionDenied.into(),
+            )),
+            _ => Ok(()),
+        },
     }
 }
 

@@ -4,9 +4,11 @@ mod running;
 
 pub use running::Running;
 
-use crate::error::Error;
+use crate::error::{Diagnose, Error};
+use crate::fs::FsError;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::time::Duration;
 
 /// How much is said.
@@ -100,8 +102,18 @@ impl Ui {
     /// Data: the one thing that goes to stdout.
     pub fn data(&self, line: impl Display) {
         let mut out = std::io::stdout().lock();
-        // A reader that went away (`| head`) is no error of ours.
-        let _ = writeln!(out, "{line}");
+        let written = writeln!(out, "{line}").and_then(|()| out.flush());
+        match written {
+            // A reader that went away (`| head`) is no error of ours.
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                let error = FsError::new("write to", Path::new("stdout"), error);
+                let code = error.exit_code();
+                self.error(&error.into());
+                // What was to be printed is the command's result.
+                std::process::exit(code as i32);
+            }
+            _ => {}
+        }
     }
 
     /// A spinner with the elapsed time while something long runs; nothing off a terminal.

@@ -45,8 +45,8 @@ run = ["{bin:app}"]
 
 [workload.figures]
 kind = "evaluate"
-prepare = "echo '{\"a\": {\"b\": [7, 8]}}' > {tmp}/out.json"
-run = ["{bin:app}", "figures", "{tmp}"]
+prepare = "echo old > {tmp}/out.json"
+run = "{bin:app} figures {tmp} && echo '{\"a\": {\"b\": [7, 8]}}' > {tmp}/out.json"
 [workload.figures.metrics]
 rate = { regex = 'reads: ([0-9.,]+)', unit = "ops/s", better = "higher" }
 json = { pointer = "/a/b", file = "{tmp}/out.json" }
@@ -347,6 +347,73 @@ fn errors_that_were_none_are_worse_without_a_ratio() {
         .stdout_has("worse in every run");
     with("twice").fails_saying(2, &["reads a figure `p95`, and so does another"]);
     with("others").fails_saying(2, &["names no program of this workspace", "{bin:NAME}"]);
+}
+
+#[test]
+fn a_gate_that_could_not_look_is_not_passed() {
+    let t = project(
+        "[workload.slow]\nkind = \"evaluate\"\nrun = \"{bin:app} gate\"\n\
+         [workload.stale]\nkind = \"evaluate\"\nprepare = \"echo x=7 > {tmp}/f\"\n\
+         run = \"[ -e {tmp}/once ] || echo x=8 > {tmp}/f; touch {tmp}/once; : {bin:app}\"\n\
+         [workload.stale.metrics]\nx = { regex = 'x=(\\d+)', file = \"{tmp}/f\" }\n\
+         [workload.units]\nkind = \"evaluate\"\n\
+         run = \"case {bin:app} in *elsewhere*) echo v=1.1 ms;; *) echo v=900;; esac\"\n\
+         [workload.units.metrics]\nv = { regex = 'v=(.*)' }\n\
+         [workload.pipe]\nkind = \"evaluate\"\nrun = \"rm -f {tmp}/p; mkfifo {tmp}/p; : {bin:app}\"\n\
+         [workload.pipe.metrics]\nv = { regex = 'v=(.*)', file = \"{tmp}/p\" }\n\
+         [workload.killed]\nkind = \"evaluate\"\n\
+         run = \"sleep 100 & sleep 0.5; kill -9 $!; wait; : {bin:app}\"\n",
+    );
+    t.cargo(["build"]).succeeds();
+    std::fs::create_dir(t.path("elsewhere")).unwrap();
+    std::fs::copy(t.path("target/debug/app"), t.path("elsewhere/app")).unwrap();
+    let with = |workload: &str, more: &[&str]| {
+        let variants = [
+            "--baseline",
+            "./target/debug/app",
+            "--against",
+            "./elsewhere",
+        ];
+        compare(&t, &[&variants[..], &["-w", workload], more].concat())
+    };
+    let gate = ["--fail-on-regression", "1000000"];
+    with("slow", &[&["--runs", "1"], &gate[..]].concat())
+        .fails_saying(5, &["not judged", "wall time of `slow` by `./elsewhere`"]);
+    with("stale", &["--runs", "2"]).fails_saying(5, &["the figures are those of the others"]);
+    with("units", &["--runs", "4"])
+        .fails_with(5)
+        .stdout_has("metric `v` is in s in this run, and was without a unit before");
+    with("pipe", &["--runs", "2"]).fails_saying(2, &["metric `v`", "not a file"]);
+    if fdo_tests::tools::find("valgrind").is_some() {
+        with(
+            "killed",
+            &["--runs", "1", "--warmup", "0", "--instructions=1"],
+        )
+        .fails_with(5)
+        .stdout_has("processes left no counts");
+    }
+
+    // A saved result is of the same command, or it is none.
+    let ad_hoc = |save: &[&str], word: &str| {
+        let program = "{bin:app}";
+        let words = ["--runs", "2", "--", program, word];
+        compare(&t, &[&["--against", "release"], save, &words].concat())
+    };
+    ad_hoc(
+        &["--baseline", "./target/debug/app", "--save", "before"],
+        "a",
+    )
+    .succeeds();
+    ad_hoc(&["--baseline", "before"], "a").succeeds();
+    ad_hoc(&["--baseline", "before"], "b")
+        .fails_saying(2, &["is of another workload `command`", "{bin:app} a"]);
+    let file = "target/fdo/v1/results/before.json";
+    t.write(
+        file,
+        &t.read(file)
+            .replacen("\"samples\":[[", "\"samples\":[[],[", 1),
+    );
+    ad_hoc(&["--baseline", "before"], "a").fails_saying(6, &["is no saved result"]);
 }
 
 #[test]

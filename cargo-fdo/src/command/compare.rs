@@ -26,6 +26,9 @@ enum Unwanted {
     /// Slower than allowed.
     #[error("significantly worse than allowed ({}): {}", signed_percent(-allowed), found.join("; "))]
     Regression { allowed: f64, found: Vec<String> },
+    /// A gate that could not look is not passed.
+    #[error("not judged, so `--fail-on-regression` can't be passed: {}", .0.join("; "))]
+    NotJudged(Vec<String>),
     /// The table is there, and does not hold all.
     #[error("{} of the workloads failed; the figures are those of the others", plural(*runs, "run"))]
     Failures { runs: usize },
@@ -35,13 +38,18 @@ impl Diagnose for Unwanted {
     fn exit_code(&self) -> ExitCode {
         match self {
             Unwanted::Regression { .. } => ExitCode::Regression,
-            Unwanted::Failures { .. } => ExitCode::Training,
+            Unwanted::NotJudged(_) | Unwanted::Failures { .. } => ExitCode::Training,
         }
     }
 
     fn hint(&self) -> Option<String> {
         match self {
             Unwanted::Regression { .. } => None,
+            Unwanted::NotJudged(_) => Some(
+                "a difference needs at least two runs of both variants that have the measure; \
+                 10 are better"
+                    .into(),
+            ),
             Unwanted::Failures { .. } => Some(
                 "a program that fails now and then is no faster for it: what it wrote is above"
                     .into(),
@@ -120,7 +128,7 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         variants: variants.facts(),
         scenarios: measured.scenarios,
     };
-    variants.add_saved(&mut comparison)?;
+    variants.add_saved(&mut comparison);
     if let Some(signal) = measured.interrupted {
         // What there is, is not lost; a baseline for later it is not.
         let _ = finish(args, &session, &comparison, measured.errors, None);
@@ -170,6 +178,10 @@ fn finish(
             .collect();
         if !found.is_empty() {
             return Err(Unwanted::Regression { allowed, found }.into());
+        }
+        let open: Vec<String> = findings.not_judged(comparison);
+        if !open.is_empty() {
+            return Err(Unwanted::NotJudged(open).into());
         }
     }
     match failed {

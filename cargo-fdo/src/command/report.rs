@@ -156,7 +156,7 @@ fn campaign(
 fn last_use(session: &Session, campaign: &Campaign) -> Result<Option<UseReport>> {
     let path = session.layout.state(Phase::Optimize).join("use.json");
     Ok(fs::read_if_there(&path)?
-        .and_then(|text| serde_json::from_str(&text).ok())
+        .and_then(|text| crate::report::last_use(&session.ui, &text))
         .filter(|report: &UseReport| report.campaign == campaign.manifest.id))
 }
 

@@ -22,7 +22,7 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
     let manifest = &campaign.manifest;
     let last_use: Option<UseReport> =
         fs::read_if_there(&session.layout.state(Phase::Optimize).join("use.json"))?
-            .and_then(|text| serde_json::from_str(&text).ok())
+            .and_then(|text| report::last_use(&session.ui, &text))
             .filter(|report: &UseReport| report.campaign == manifest.id);
     let ui = &session.ui;
     if args.json {

@@ -113,6 +113,34 @@ impl Findings {
             .filter(move |row| row.scenario == scenario && row.metric == metric)
     }
 
+    /// Main measures of candidates of which nothing can be said: too few runs, or missing on one side.
+    pub fn not_judged(&self, comparison: &Comparison) -> Vec<String> {
+        let mut open = Vec::new();
+        for (at, scenario) in comparison.scenarios.iter().enumerate() {
+            for (number, metric) in scenario.metrics.iter().enumerate() {
+                for (variant, of) in comparison.variants.iter().enumerate() {
+                    if !metric.is_main || of.role != Role::Candidate {
+                        continue;
+                    }
+                    let row = self
+                        .of_metric(at, number)
+                        .find(|row| row.variant == variant);
+                    let verdict = row.and_then(|row| {
+                        let change = row.change.map(|change| change.verdict);
+                        change.or(row.apart)
+                    });
+                    if verdict.is_none_or(|verdict| verdict == Verdict::Unknown) {
+                        open.push(format!(
+                            "{} of `{}` by `{}`",
+                            metric.name, scenario.name, of.name
+                        ));
+                    }
+                }
+            }
+        }
+        open
+    }
+
     /// Changes of main measures for the worse that are significant and greater than `share`, of
     /// candidates; and those for the worse that have no ratio, from zero say, whatever the share.
     pub fn regressions<'f>(
@@ -152,14 +180,17 @@ fn rows_of(comparison: &Comparison, at: (usize, usize), metric: &Metric) -> Vec<
         let Some(summary) = Summary::of(&values.all) else {
             continue;
         };
+        // The twin is held against what it is the twin of, which a saved baseline is not.
+        let is_twin = |at: usize| comparison.variants[at].role == Role::Again;
+        let base = match is_twin(variant) {
+            true => variant.saturating_sub(1),
+            false => 0,
+        };
         let change = (variant > 0)
             .then(|| {
-                let is_paired = !is_saved(0) && !is_saved(variant);
-                Change::new(
-                    scope::ratio(&all[0], values, is_paired)?,
-                    metric.better,
-                    is_paired,
-                )
+                let is_paired = !is_saved(base) && !is_saved(variant);
+                let ratio = scope::ratio(&all[base], values, is_paired)?;
+                Change::new(ratio, metric.better, is_paired)
             })
             .flatten();
         rows.push(Row {
@@ -171,7 +202,7 @@ fn rows_of(comparison: &Comparison, at: (usize, usize), metric: &Metric) -> Vec<
             outliers: values.outliers(),
             apart: change
                 .is_none()
-                .then(|| apart(&all[0], values, metric.better))
+                .then(|| apart(&all[base], values, metric.better))
                 .flatten()
                 .filter(|_| variant > 0),
             change,
@@ -187,8 +218,11 @@ fn apart(baseline: &Values, other: &Values, better: Better) -> Option<Verdict> {
     let (left, right) = (Summary::of(&baseline.all)?, Summary::of(&other.all)?);
     let is_less = right.max < left.min;
     let is_more = right.min > left.max;
-    if left.count.min(right.count) < ENOUGH || !(is_less || is_more) {
-        return None;
+    if left.count.min(right.count) < ENOUGH {
+        return Some(Verdict::Unknown);
+    }
+    if !(is_less || is_more) {
+        return Some(Verdict::NoSignificantChange);
     }
     match (better, is_less) {
         (Better::Lower, true) | (Better::Higher, false) => Some(Verdict::Better),

@@ -65,6 +65,9 @@ pub(super) fn metrics(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Ve
 
 fn source(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<MetricSource> {
     let mut section = item.section(problems)?;
+    if item.key.is_empty() || item.key.chars().any(char::is_control) {
+        section.wrong(problems, "can't be the name of a figure");
+    }
     let reader = section.read("reader", problems, |item, problems| {
         let choices: Vec<(&str, Reader)> = Reader::ALL
             .iter()

@@ -21,6 +21,18 @@ use crate::ui::{Ui, count, percent, plural, seconds};
 use std::time::Duration;
 use tables::Table;
 
+/// Reads what a build left of its use of the profile; what is damaged is said, and made again by the
+/// next build.
+pub fn last_use(ui: &Ui, text: &str) -> Option<UseReport> {
+    let read = serde_json::from_str(text);
+    if let Err(error) = &read {
+        ui.warn(format_args!(
+            "what the last build used can't be read ({error}); `cargo fdo build` finds it out again"
+        ));
+    }
+    read.ok()
+}
+
 /// The C census of an instrumented build.
 pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
     for row in rows {

@@ -152,7 +152,31 @@ pub fn parse(path: &Path, text: &str) -> Result<Comparison, ResultError> {
             found: version,
         });
     }
-    serde_json::from_str(text).map_err(damaged)
+    let comparison: Comparison = serde_json::from_str(text).map_err(damaged)?;
+    match wrong_in(&comparison) {
+        None => Ok(comparison),
+        Some(words) => Err(damaged(serde::de::Error::custom(words))),
+    }
+}
+
+/// What no comparison of ours can be like, in words.
+fn wrong_in(comparison: &Comparison) -> Option<String> {
+    let columns = comparison.variants.len();
+    if columns == 0 {
+        return Some("it has no variants".into());
+    }
+    comparison.scenarios.iter().find_map(|scenario| {
+        let metric = scenario
+            .metrics
+            .iter()
+            .find(|metric| metric.samples.len() != columns)?;
+        Some(format!(
+            "`{}` of `{}` has values of {} variants, and there are {columns}",
+            metric.name,
+            scenario.name,
+            metric.samples.len()
+        ))
+    })
 }
 
 fn names(layout: &Layout) -> Vec<String> {

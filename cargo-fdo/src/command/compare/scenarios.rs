@@ -54,6 +54,26 @@ pub(super) fn show(session: &Session, jobs: &[Job]) {
     }
 }
 
+/// What a job prepares and runs, as a result names it.
+pub(super) fn words(job: &Job) -> (Option<String>, String) {
+    match &job.kind {
+        JobKind::Commands(workload) => (
+            workload.prepare.as_ref().map(ToString::to_string),
+            workload.run.to_string(),
+        ),
+        JobKind::Cargo {
+            subcommand,
+            selection,
+        } => {
+            let words: Vec<&str> = ["cargo", subcommand]
+                .into_iter()
+                .chain(selection.iter().map(String::as_str))
+                .collect();
+            (None, words.join(" "))
+        }
+    }
+}
+
 /// What came of the workloads.
 #[derive(Default)]
 pub(super) struct Measured {
@@ -109,22 +129,14 @@ fn one(
             contestants.len()
         ),
     );
-    let (workload, is_harness, shown);
+    let (prepare, shown) = words(job);
+    let (workload, is_harness);
     match &job.kind {
         JobKind::Commands(named) => {
             workload = named.clone();
             is_harness = false;
-            shown = named.run.to_string();
         }
-        JobKind::Cargo {
-            subcommand,
-            selection,
-        } => {
-            let words: Vec<&str> = ["cargo", subcommand]
-                .into_iter()
-                .chain(selection.iter().map(String::as_str))
-                .collect();
-            shown = words.join(" ");
+        JobKind::Cargo { subcommand, .. } => {
             is_harness = matches!(*subcommand, "bench" | "test");
             let run = CommandLine::Shell(Template::literal(shown.clone()));
             workload = Workload::new(job.name.clone(), run);
@@ -143,7 +155,7 @@ fn one(
     let scenario = Scenario {
         name: job.name.clone(),
         is_trained: trained.contains(&job.name),
-        prepare: workload.prepare.as_ref().map(ToString::to_string),
+        prepare,
         run: shown,
         rounds: outcome.rounds,
         rounds_wanted: outcome.interrupted.map(|_| options.runs),

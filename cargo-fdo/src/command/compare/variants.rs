@@ -2,6 +2,7 @@
 
 use super::super::build::{Purpose, optimized};
 use super::super::{RUST_ONLY, Session};
+use super::scenarios;
 use crate::cli::compare::CompareArgs;
 use crate::comparison::facts::{Comparison, Metric, Program, Role, Variant};
 use crate::error::{Diagnose, ExitCode, Result};
@@ -14,7 +15,7 @@ use crate::store::results;
 use crate::tool::Invocation;
 use crate::toolbox::Origin;
 use fdo_build::protocol::Phase;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A variant can't take part.
@@ -38,12 +39,8 @@ pub(super) enum VariantError {
     NoSlice(&'static str),
     #[error("`{variant}` is a program, and workload `{workload}` is run by cargo")]
     NeedsCargo { variant: String, workload: String },
-    #[error("workload `{workload}` runs {count} programs: it is not clear which of them `{}` is", path.display())]
-    Ambiguous {
-        workload: String,
-        count: usize,
-        path: PathBuf,
-    },
+    #[error("the workloads run {}: it is not clear which of them `{}` is", names.join(", "), path.display())]
+    Ambiguous { names: Vec<String>, path: PathBuf },
     #[error("workload `{0}` names no program of this workspace: all variants would run the same")]
     NoBin(String),
     #[error("`cargo run` could run {}", .0.join(", "))]
@@ -54,10 +51,16 @@ pub(super) enum VariantError {
         variant: String,
         known: Vec<String>,
     },
-    #[error("the saved result `{name}` has none of the workloads {}", workloads.join(", "))]
-    NothingInCommon {
+    #[error("the saved result `{name}` does not have the workload `{workload}`")]
+    NotMeasured { name: String, workload: String },
+    #[error(
+        "the saved result `{name}` is of another workload `{workload}`: `{then}` and not `{now}`"
+    )]
+    OtherWorkload {
         name: String,
-        workloads: Vec<String>,
+        workload: String,
+        then: String,
+        now: String,
     },
     #[error("all variants are saved results: nothing would be measured")]
     NothingToMeasure,
@@ -76,6 +79,9 @@ impl Diagnose for VariantError {
                     .into(),
             ),
             VariantError::ManyPrograms(_) => Some("choose one with `--bin NAME`".into()),
+            VariantError::NotMeasured { .. } | VariantError::OtherWorkload { .. } => {
+                Some("measure it again: `cargo fdo compare --save NAME`".into())
+            }
             VariantError::NoBin(_) => Some(
                 "write `{bin:NAME}` where its program stands, in `run`, `prepare` or a value of \
                  `env`; a script can be handed the path"
@@ -334,16 +340,14 @@ impl Variants {
     }
 
     /// Puts the values of saved results into their columns.
-    pub(super) fn add_saved(&self, comparison: &mut Comparison) -> Result<()> {
+    pub(super) fn add_saved(&self, comparison: &mut Comparison) {
         let twin = self.first_measured() + 1;
         for (at, member) in self.members.iter().enumerate() {
             let Some(saved) = &member.saved else { continue };
             let (theirs, variant) = (&saved.0, saved.1);
             let column = if at >= twin { at + 1 } else { at };
-            let mut found = false;
             for scenario in &mut comparison.scenarios {
                 let same = theirs.scenarios.iter().find(|s| s.name == scenario.name);
-                found |= same.is_some();
                 for metric in &mut scenario.metrics {
                     let is_same = |other: &&Metric| {
                         other.name == metric.name
@@ -357,19 +361,7 @@ impl Variants {
                     metric.samples.insert(column, values);
                 }
             }
-            if !found {
-                return Err(VariantError::NothingInCommon {
-                    name: member.choice.name(),
-                    workloads: comparison
-                        .scenarios
-                        .iter()
-                        .map(|s| s.name.clone())
-                        .collect(),
-                }
-                .into());
-            }
         }
-        Ok(())
     }
 }
 
@@ -454,7 +446,7 @@ impl Member {
             }
             Choice::Path(path, _) => return Member::of_path(choice, path, jobs).map(Some),
             Choice::Saved(name, variant) => {
-                return Member::of_saved(choice, name, variant.as_deref(), session).map(Some);
+                return Member::of_saved(choice, name, variant.as_deref(), session, jobs).map(Some);
             }
         };
         let bins: BTreeMap<String, PathBuf> = built
@@ -482,15 +474,16 @@ impl Member {
 
     fn of_path(choice: &Choice, path: &Path, jobs: &[Job]) -> Result<Member> {
         let mut bins = BTreeMap::new();
+        let mut all = BTreeSet::new();
         for job in jobs {
             let JobKind::Commands(workload) = &job.kind else {
                 continue;
             };
             let names = workload.bins();
-            if !path.is_dir() && names.len() > 1 {
+            all.extend(names.iter().map(|name| (*name).to_owned()));
+            if !path.is_dir() && all.len() > 1 {
                 return Err(VariantError::Ambiguous {
-                    workload: workload.name.clone(),
-                    count: names.len(),
+                    names: all.into_iter().collect(),
                     path: path.to_owned(),
                 }
                 .into());
@@ -532,8 +525,12 @@ impl Member {
         name: &str,
         variant: Option<&str>,
         session: &Session,
+        jobs: &[Job],
     ) -> Result<Member> {
         let comparison = results::load(&session.layout, name)?;
+        for job in jobs {
+            check_saved(name, &comparison, job)?;
+        }
         let at = match variant {
             None => comparison.variants.len().checked_sub(1),
             Some(wanted) => comparison.variants.iter().position(|v| v.name == wanted),
@@ -610,6 +607,33 @@ impl Member {
             _ => Err(VariantError::ManyPrograms(self.bins.keys().cloned().collect()).into()),
         }
     }
+}
+
+/// Whether a saved result is of this very workload.
+fn check_saved(name: &str, comparison: &Comparison, job: &Job) -> Result<()> {
+    let Some(saved) = comparison.scenarios.iter().find(|s| s.name == job.name) else {
+        return Err(VariantError::NotMeasured {
+            name: name.to_owned(),
+            workload: job.name.clone(),
+        }
+        .into());
+    };
+    let (prepare, run) = scenarios::words(job);
+    let whole = |prepare: &Option<String>, run: &str| match prepare {
+        Some(prepare) => format!("{prepare}; {run}"),
+        None => run.to_owned(),
+    };
+    let (then, now) = (whole(&saved.prepare, &saved.run), whole(&prepare, &run));
+    if then != now {
+        return Err(VariantError::OtherWorkload {
+            name: name.to_owned(),
+            workload: job.name.clone(),
+            then,
+            now,
+        }
+        .into());
+    }
+    Ok(())
 }
 
 /// Cargo as the user would call it: nothing of ours, into the user's own target directory.

@@ -36,6 +36,8 @@ enum Misuse {
     Keep,
     #[error("`--{0}` is written to the file that is read")]
     Same(&'static str),
+    #[error("two of `--output`, `--folded` and `--keep` are the same file")]
+    OneForTwo,
 }
 
 impl Diagnose for Misuse {
@@ -57,7 +59,7 @@ impl Diagnose for Misuse {
                     .into()
             }
             Misuse::NoCopies => "leave one of the two out".into(),
-            Misuse::Same(_) => "choose another name".into(),
+            Misuse::Same(_) | Misuse::OneForTwo => "choose another name".into(),
         })
     }
 }
@@ -178,6 +180,15 @@ fn check(args: &FlamegraphArgs) -> Result<()> {
             .filter_map(|file| file.canonicalize().ok());
         path.is_some_and(|path| files.any(|file| file == path))
     };
+    let outputs = [Some(output(args)), args.folded.clone(), args.keep.clone()];
+    let absolute: Vec<PathBuf> = outputs
+        .into_iter()
+        .flatten()
+        .map(|path| std::path::absolute(&path).unwrap_or(path))
+        .collect();
+    if (1..absolute.len()).any(|at| absolute[..at].contains(&absolute[at])) {
+        return Err(Misuse::OneForTwo.into());
+    }
     for path in [&args.output, &args.folded, &args.keep]
         .into_iter()
         .flatten()

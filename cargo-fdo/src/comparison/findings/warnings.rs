@@ -151,7 +151,7 @@ fn without_ratio(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
     let mut named = Vec::new();
     for row in rows {
         let metric = metric_of(comparison, row);
-        if metric.is_main && row.variant > 0 && row.change.is_none() {
+        if metric.is_main && row.apart.is_some() {
             named.push(format!(
                 "`{}`, {}: zeros or negative values have no ratio; a variant is called better or worse only \
                  if all of its values are on one side of all of the baseline's",

@@ -2,6 +2,7 @@
 //! machine, however busy, where time is too noisy to show a small gain.
 
 use crate::tool::Invocation;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -33,31 +34,46 @@ pub(super) fn wrap(valgrind: &Path, call: &Invocation, dir: &Path) -> Invocation
 ///
 /// # Errors
 ///
-/// In words: nothing was counted, or valgrind's own last words.
+/// In words: nothing was counted, with valgrind's own last words; or not all of it, because a process
+/// was killed or still ran at the end.
 pub(super) fn total(dir: &Path) -> Result<u64, String> {
     let mut total = 0_u64;
-    let mut files = 0;
-    let mut words = String::new();
+    let mut counted = BTreeSet::new();
+    let mut started = BTreeMap::new();
     let entries = crate::fs::list(dir).map_err(|error| error.to_string())?;
     for path in entries {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let text =
-            || std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        if name.starts_with("callgrind.") {
-            let Some(count) = text().ok().as_deref().and_then(of_file) else {
+        let text = std::fs::read(&path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        if let Some(process) = name.strip_prefix("callgrind.") {
+            let Some(count) = of_file(&text) else {
                 continue;
             };
             total = total.saturating_add(count);
-            files += 1;
-        } else if name.starts_with("valgrind.") {
-            words = last_words(&text().unwrap_or_default());
+            // `PID`, or `PID.PART`.
+            counted.insert(process.split('.').next().unwrap_or(process).to_owned());
+        } else if let Some(process) = name.strip_prefix("valgrind.") {
+            started.insert(process.to_owned(), last_words(&text));
         }
     }
-    match files {
-        0 if words.is_empty() => Err("valgrind wrote no counts".into()),
-        0 => Err(format!("valgrind wrote no counts: {words}")),
-        _ => Ok(total),
+    if counted.is_empty() {
+        let words = started.into_values().next_back().unwrap_or_default();
+        return Err(match words.as_str() {
+            "" => "valgrind wrote no counts".into(),
+            words => format!("valgrind wrote no counts: {words}"),
+        });
     }
+    let lost = started
+        .keys()
+        .filter(|process| !counted.contains(*process))
+        .count();
+    if lost > 0 {
+        return Err(format!(
+            "{lost} of {} processes left no counts: killed, or still running at the end",
+            started.len()
+        ));
+    }
+    Ok(total)
 }
 
 /// The sum of a file in callgrind's format: `totals:`, in older versions `summary:` too.
@@ -110,7 +126,13 @@ mod tests {
         );
         write("callgrind.1", "events: Ir\nfn=x\n1 2\ntotals: 40\n");
         write("callgrind.2", "events: Ir\nsummary: 2\n");
-        write("callgrind.3", "torn");
         assert_eq!(total(dir.path()).unwrap(), 42);
+        // One that was killed.
+        write("callgrind.3", "torn");
+        write("valgrind.3", "==3== Callgrind\n");
+        assert_eq!(
+            total(dir.path()).unwrap_err(),
+            "1 of 2 processes left no counts: killed, or still running at the end"
+        );
     }
 }

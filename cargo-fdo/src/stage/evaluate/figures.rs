@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Of a longer output the rest is not looked at.
+/// A longer output is refused: a figure beyond would be missed.
 const LONGEST: u64 = 64 << 20;
 
 /// Where the outputs of one run are.
@@ -36,6 +36,14 @@ pub enum FigureError {
         /// Why.
         why: Box<MetricError>,
     },
+    /// Its file is one of an earlier run.
+    #[error("metric `{metric}`: this run did not write `{}`, which an earlier one left", path.display())]
+    Stale {
+        /// Its key in fdo.toml.
+        metric: String,
+        /// The file.
+        path: PathBuf,
+    },
     /// Two entries of fdo.toml read figures of one name.
     #[error("metric `{metric}` reads a figure `{figure}`, and so does another")]
     Twice {
@@ -56,18 +64,60 @@ pub enum FigureError {
     },
 }
 
-/// All figures of one run, in the order of fdo.toml.
+/// What the files of a workload's figures were before a run.
+#[derive(Debug, Default)]
+pub(super) struct Before(Vec<(PathBuf, Stamp)>);
+
+/// Tells one writing of a file from the next.
+type Stamp = (u64, i64, i64, u64);
+
+impl Before {
+    /// Looks at those that are there.
+    pub(super) fn look(sources: &[MetricSource], outputs: Outputs<'_>) -> Before {
+        let files = sources
+            .iter()
+            .filter(|source| matches!(source.from, WrittenTo::File(_)))
+            .map(|source| place(source, outputs).1);
+        Before(
+            files
+                .filter_map(|path| Some((path.clone(), stamp(&path)?)))
+                .collect(),
+        )
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        let now = stamp(path);
+        self.0
+            .iter()
+            .any(|(known, then)| known == path && now == Some(*then))
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    use std::os::unix::fs::MetadataExt;
+    let file = path.metadata().ok()?;
+    Some((file.ino(), file.mtime(), file.mtime_nsec(), file.len()))
+}
+
+/// All figures of one run, in the order of fdo.toml; `before`: what there was before it.
 ///
 /// # Errors
 ///
-/// The first that is not there.
+/// The first that is not there, or not of this run.
 pub(super) fn read(
     sources: &[MetricSource],
     outputs: Outputs<'_>,
+    before: &Before,
 ) -> Result<Vec<Reading>, FigureError> {
     let mut readings = Vec::new();
     for source in sources {
         let (place, path) = place(source, outputs);
+        if before.has(&path) {
+            return Err(FigureError::Stale {
+                metric: source.name.clone(),
+                path,
+            });
+        }
         let text = read_text(&path).map_err(|error| FigureError::File {
             metric: source.name.clone(),
             path,
@@ -139,17 +189,24 @@ fn place(source: &MetricSource, outputs: Outputs<'_>) -> (String, PathBuf) {
 }
 
 fn read_text(path: &Path) -> std::io::Result<String> {
+    // Opening a pipe would wait for somebody to write.
+    if !path.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
     let mut bytes = Vec::new();
     std::fs::File::open(path)?
-        .take(LONGEST)
+        .take(LONGEST + 1)
         .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(std::io::Error::other("it is longer than 64 MB"));
+    }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The last lines of what a failed run wrote, to be shown.
 pub(super) fn last_lines(outputs: Outputs<'_>, count: usize) -> String {
     let of = |path| {
-        let text = read_text(path).unwrap_or_default();
+        let text = read_end(path).unwrap_or_default();
         let lines: Vec<&str> = text
             .lines()
             .filter(|line| !line.trim().is_empty())
@@ -160,4 +217,16 @@ pub(super) fn last_lines(outputs: Outputs<'_>, count: usize) -> String {
         words if words.is_empty() => of(outputs.stdout),
         words => words,
     }
+}
+
+/// The last kilobytes of a text.
+fn read_end(path: &Path) -> std::io::Result<String> {
+    const END: u64 = 16 << 10;
+    use std::io::Seek;
+    let mut file = std::fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(std::io::SeekFrom::Start(length.saturating_sub(END)))?;
+    let mut bytes = Vec::new();
+    file.take(END).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

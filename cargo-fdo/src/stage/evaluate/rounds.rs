@@ -333,6 +333,11 @@ impl Rounds<'_> {
             available,
             disk_bytes,
         } = measured.air;
+        let readings = measured.readings.as_deref().unwrap_or_default();
+        if let Some(words) = self.table.other_unit(readings) {
+            self.fail(at, round, words);
+            return Ok(());
+        }
         let is_first = self.tries[at].0 == 0;
         self.tries[at].0 += 1;
         if round > 0 {

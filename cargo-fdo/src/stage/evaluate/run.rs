@@ -91,6 +91,9 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
         ..
     } = around;
     let before = family.members();
+    let (stdout, stderr) = (scratch.stdout(), scratch.stderr());
+    let written = outputs(&stdout, &stderr, lane, around);
+    let files = figures::Before::look(around.metrics, written.0);
     let inherited = own_memory();
     let watch = Watch::start();
     let counters = Counters::open();
@@ -114,14 +117,13 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
     let air = watch.end(&ended.usage);
     // What it left running would disturb the next one.
     family.stop_newer(&before);
-    let outputs = outputs(&scratch.stdout(), &scratch.stderr(), lane, around).read(around);
     let peak_memory = ended.usage.peak_memory;
     Ok(Measured {
         ended,
         peak_memory: (peak_memory > inherited).then_some(peak_memory),
         counts,
         air,
-        readings: outputs,
+        readings: written.read(around, &files),
     })
 }
 
@@ -185,8 +187,12 @@ fn outputs<'a>(
 }
 
 impl Written<'_> {
-    fn read(&self, around: &Around<'_>) -> Result<Vec<Reading>, FigureError> {
-        let mut readings = figures::read(around.metrics, self.0)?;
+    fn read(
+        &self,
+        around: &Around<'_>,
+        before: &figures::Before,
+    ) -> Result<Vec<Reading>, FigureError> {
+        let mut readings = figures::read(around.metrics, self.0, before)?;
         if around.is_harness && around.metrics.is_empty() {
             readings.extend(figures::of_harness(self.0));
         }

@@ -3,7 +3,7 @@
 use super::counters::RATES;
 use super::run::Measured;
 use crate::comparison::facts::{Metric, Origin};
-use crate::metrics::Better;
+use crate::metrics::{Better, Reading};
 
 /// Grows with every run.
 #[derive(Debug)]
@@ -20,6 +20,27 @@ impl Table {
             rounds,
             metrics: Vec::new(),
         }
+    }
+
+    /// A figure that has another unit than in an earlier run, in words: the two can't be compared.
+    pub(super) fn other_unit(&self, readings: &[Reading]) -> Option<String> {
+        let words = |unit: &Option<String>| match unit {
+            Some(unit) => format!("in {unit}"),
+            None => "without a unit".to_owned(),
+        };
+        readings.iter().find_map(|reading| {
+            let is_it =
+                |metric: &&Metric| metric.origin == Origin::Workload && metric.name == reading.name;
+            let known = self.metrics.iter().find(is_it)?;
+            (known.unit != reading.unit).then(|| {
+                format!(
+                    "metric `{}` is {} in this run, and was {} before",
+                    reading.name,
+                    words(&reading.unit),
+                    words(&known.unit)
+                )
+            })
+        })
     }
 
     /// Everything that one run gave.
@@ -122,6 +143,15 @@ impl Table {
     /// That is what the workload itself prints; the time of its run where it prints nothing; and
     /// instructions where somebody asked for them.
     pub(super) fn finish(mut self) -> Vec<Metric> {
+        // Rounds that nobody ran, because it was interrupted.
+        for metric in &mut self.metrics {
+            let is_run = |rounds: &Vec<Vec<f64>>| rounds.iter().rposition(|run| !run.is_empty());
+            let ran = metric.samples.iter().filter_map(is_run).max();
+            let length = ran.map_or(0, |last| last + 1);
+            for rounds in &mut metric.samples {
+                rounds.truncate(length);
+            }
+        }
         let has_own = self
             .metrics
             .iter()
