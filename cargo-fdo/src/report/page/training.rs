@@ -92,7 +92,11 @@ pub(super) fn write(html: &mut Html, training: &Training<'_>) {
         "C and C++ in the program that was trained",
         &c_objects(training),
     );
-    table(html, "Counts by size", &sizes(training));
+    table(
+        html,
+        "Counts by size, as the compilers read them (copies of a function in several units are one)",
+        &sizes(training),
+    );
 }
 
 fn facts(training: &Training<'_>) -> Vec<(&'static str, String)> {
