@@ -2,7 +2,7 @@
 //!
 //! No test looks at how long something took.
 
-use fdo_tests::{Sandbox, require};
+use fdo_tests::{Sandbox, require, tools};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -84,7 +84,7 @@ fn metrics(result: &Value, scenario: usize) -> BTreeMap<String, Value> {
 
 #[test]
 fn variants_run_in_turn_in_directories_of_their_own_and_figures_are_read() {
-    require!("llvm-profdata");
+    require!(tools::llvm("llvm-profdata").as_str());
     let t = project("");
     t.cargo_fdo(["train", "--no-overhead", "-w", "train"])
         .succeeds();
@@ -476,13 +476,13 @@ fn instructions_are_counted_where_valgrind_is() {
 }
 
 #[test]
-fn what_was_measured_before_ctrl_c_is_not_lost() {
+fn what_was_measured_before_a_signal_is_not_lost() {
     use std::os::unix::process::ExitStatusExt;
     // The third run of the second variant tells cargo-fdo to end.
     let t = project(
         "[workload.stops]\nkind = \"evaluate\"\n\
          run = \"echo x >> $LOG.count; {bin:app} stops; \
-         if [ $(wc -l < $LOG.count) -ge 8 ]; then kill -INT $PPID; sleep 100; fi\"\n",
+         if [ $(wc -l < $LOG.count) -ge 8 ]; then kill -TERM $PPID; sleep 100; fi\"\n",
     );
     t.cargo(["build"]).succeeds();
     let args = [
@@ -501,7 +501,7 @@ fn what_was_measured_before_ctrl_c_is_not_lost() {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr),
     );
-    assert_eq!(output.status.signal(), Some(2), "{stderr}");
+    assert_eq!(output.status.signal(), Some(15), "{stderr}");
     assert!(
         stdout.contains("`stops` was interrupted after 2 of 50 rounds"),
         "{stdout}\n{stderr}"
