@@ -1,7 +1,7 @@
 //! Runs a workload by several builds of the same program, in turn, and measures each run.
 //!
 //! Every build has its own directory, prepared afresh. Rounds are interleaved and rotated
-//! ([`order`]), so that a drift of the machine meets all alike, and one of the builds runs twice: how
+//! (`order.rs`), so that a drift of the machine meets all alike, and one of the builds runs twice: how
 //! far it differs from itself is what the machine adds. Nothing is concluded here: the values go
 //! into [`facts`](crate::comparison::facts).
 
