@@ -1,5 +1,9 @@
 //! `cargo fdo compare`: builds the variants, runs them in turn, says what came out.
 
+mod builds;
+mod choice;
+mod error;
+mod saved;
 mod scenarios;
 mod variants;
 
@@ -17,8 +21,9 @@ use crate::stage::workload;
 use crate::store::{Campaign, results};
 use crate::tool::Invocation;
 use crate::ui::plural;
+use choice::Choice;
 use std::time::{SystemTime, UNIX_EPOCH};
-use variants::{Choice, Variants};
+use variants::Variants;
 
 /// The comparison was made, and its outcome is what the user does not want.
 #[derive(Debug, thiserror::Error)]

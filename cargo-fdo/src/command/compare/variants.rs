@@ -1,215 +1,23 @@
 //! What is compared with what: builds of the project, programs from elsewhere, saved results.
 
-use super::super::build::{Purpose, optimized};
-use super::super::{RUST_ONLY, Session};
-use super::scenarios;
-use crate::cli::compare::CompareArgs;
+use super::builds::{plain, plain_call, with_profile};
+use super::choice::Choice;
+use super::error::VariantError;
+use super::saved;
+use crate::command::Session;
 use crate::comparison::facts::{Comparison, Metric, Program, Role, Variant};
-use crate::error::{Diagnose, ExitCode, Result};
+use crate::error::Result;
 use crate::plan::PhasePlan;
-use crate::stage::build::{self, Built};
+use crate::settings::Cargo;
+use crate::stage::build;
 use crate::stage::evaluate::{Contestant, of_program};
 use crate::stage::train::{BuildCommand, Job, JobKind};
 use crate::store::campaign::{self, Campaign};
 use crate::store::results;
 use crate::tool::Invocation;
-use crate::toolbox::Origin;
 use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-
-/// A variant can't take part.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum VariantError {
-    #[error("`{0}` is no variant, no program and no saved result")]
-    Unknown(String),
-    #[error("there is no program at `{}`", .0.display())]
-    NoProgram(PathBuf),
-    #[error("`{}` has no program `{bin}`, which workload `{workload}` runs", dir.display())]
-    NotInDirectory {
-        dir: PathBuf,
-        bin: String,
-        workload: String,
-    },
-    #[error("`{0}` can't name a result: as a variant it means something else")]
-    Reserved(String),
-    #[error("`{name}` is compared with itself")]
-    Twice { name: String },
-    #[error("the profile has no part for {0}, so there is nothing to compare")]
-    NoSlice(&'static str),
-    #[error("`{variant}` is a program, and workload `{workload}` is run by cargo")]
-    NeedsCargo { variant: String, workload: String },
-    #[error("the workloads run {}: it is not clear which of them `{}` is", names.join(", "), path.display())]
-    Ambiguous { names: Vec<String>, path: PathBuf },
-    #[error("workload `{0}` names no program of this workspace: all variants would run the same")]
-    NoBin(String),
-    #[error("`cargo run` could run {}", .0.join(", "))]
-    ManyPrograms(Vec<String>),
-    #[error("the saved result `{name}` has no variant `{variant}`; it has {}", known.join(", "))]
-    NoSuchVariant {
-        name: String,
-        variant: String,
-        known: Vec<String>,
-    },
-    #[error("the saved result `{name}` does not have the workload `{workload}`")]
-    NotMeasured { name: String, workload: String },
-    #[error(
-        "the saved result `{name}` is of another workload `{workload}`: `{then}` and not `{now}`"
-    )]
-    OtherWorkload {
-        name: String,
-        workload: String,
-        then: String,
-        now: String,
-    },
-    #[error("all variants are saved results: nothing would be measured")]
-    NothingToMeasure,
-}
-
-impl Diagnose for VariantError {
-    fn exit_code(&self) -> ExitCode {
-        ExitCode::Usage
-    }
-
-    fn hint(&self) -> Option<String> {
-        match self {
-            VariantError::Unknown(_) | VariantError::Twice { .. } => Some(
-                "variants are `release`, `control`, `rust-only`, `optimized`, a path with a `/`, \
-                 or a name given to `--save`; the baseline is measured twice in any case"
-                    .into(),
-            ),
-            VariantError::ManyPrograms(_) => Some("choose one with `--bin NAME`".into()),
-            VariantError::NotMeasured { .. } | VariantError::OtherWorkload { .. } => {
-                Some("measure it again: `cargo fdo compare --save NAME`".into())
-            }
-            VariantError::NoBin(_) => Some(
-                "write `{bin:NAME}` where its program stands, in `run`, `prepare` or a value of \
-                 `env`; a script can be handed the path"
-                    .into(),
-            ),
-            VariantError::Ambiguous { .. } => {
-                Some("give a directory that holds all of them".into())
-            }
-            VariantError::NeedsCargo { .. } => Some(
-                "describe what runs in fdo.toml: `run = [\"{bin:NAME}\", …]` in a table \
-                 [workload.NAME]"
-                    .into(),
-            ),
-            _ => None,
-        }
-    }
-}
-
-/// What the user wants to be compared.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Choice {
-    /// What plain cargo builds.
-    Release,
-    /// All that the optimised build has, but the profile.
-    Control,
-    /// The profile for Rust alone.
-    RustOnly,
-    /// The profile for all.
-    Optimized,
-    /// A program, or a directory of programs; and as it was typed.
-    Path(PathBuf, String),
-    /// A saved result, and which of its variants.
-    Saved(String, Option<String>),
-}
-
-impl Choice {
-    /// The baseline, then what is held against it.
-    pub(super) fn all(args: &CompareArgs, session: &Session) -> Result<Vec<Choice>> {
-        let mut all = vec![Choice::parse(&args.baseline, session)?];
-        for word in &args.against {
-            all.push(Choice::parse(word, session)?);
-        }
-        if args.against.is_empty() {
-            if needs_control(session)? && all[0] == Choice::Release {
-                all.push(Choice::Control);
-            }
-            all.push(Choice::Optimized);
-        }
-        for (at, choice) in all.iter().enumerate() {
-            if all[..at].contains(choice) {
-                let name = choice.name();
-                return Err(VariantError::Twice { name }.into());
-            }
-        }
-        if all.iter().all(|choice| matches!(choice, Choice::Saved(..))) {
-            return Err(VariantError::NothingToMeasure.into());
-        }
-        Ok(all)
-    }
-
-    /// Whether a result can have this name, and still be meant by it.
-    pub(super) fn check_free(name: &str) -> Result<()> {
-        let taken = ["release", "control", RUST_ONLY, "optimized", "optimised"];
-        match taken.contains(&name) || name == results::LAST {
-            true => Err(VariantError::Reserved(name.to_owned()).into()),
-            false => Ok(()),
-        }
-    }
-
-    fn parse(word: &str, session: &Session) -> Result<Choice> {
-        Ok(match word {
-            "release" => Choice::Release,
-            "control" => Choice::Control,
-            RUST_ONLY => Choice::RustOnly,
-            "optimized" | "optimised" => Choice::Optimized,
-            typed if typed.contains('/') => {
-                let path = crate::workspace::here().join(typed);
-                if !path.exists() {
-                    return Err(VariantError::NoProgram(path).into());
-                }
-                Choice::Path(path, typed.to_owned())
-            }
-            _ => {
-                let (name, variant) = match word.split_once(':') {
-                    Some((name, variant)) => (name, Some(variant.to_owned())),
-                    None => (word, None),
-                };
-                if !results::is_saved(&session.layout, name) {
-                    return Err(VariantError::Unknown(word.to_owned()).into());
-                }
-                Choice::Saved(name.to_owned(), variant)
-            }
-        })
-    }
-
-    /// What it is at this place of the list.
-    fn role(&self, at: usize) -> Role {
-        match (at, self) {
-            (0, _) => Role::Baseline,
-            (_, Choice::Control) => Role::Control,
-            _ => Role::Candidate,
-        }
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Choice::Release => "release".into(),
-            Choice::Control => "control".into(),
-            Choice::RustOnly => RUST_ONLY.into(),
-            Choice::Optimized => "optimized".into(),
-            Choice::Path(_, typed) => typed.clone(),
-            Choice::Saved(name, None) => name.clone(),
-            Choice::Saved(name, Some(variant)) => format!("{name}:{variant}"),
-        }
-    }
-}
-
-/// Whether the optimised build has more than the profile that could change its speed: another C
-/// compiler.
-fn needs_control(session: &Session) -> Result<bool> {
-    let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
-    let has_c = campaign.manifest.slices.contains_key(campaign::C);
-    if !has_c {
-        return Ok(false);
-    }
-    let toolbox = session.toolbox(campaign.manifest.method)?;
-    Ok(matches!(toolbox.c.origin, Origin::Auto { .. }))
-}
 
 /// One that was built, or was there.
 struct Member {
@@ -232,7 +40,7 @@ enum Plan {
 /// All variants, ready to run.
 pub(super) struct Variants {
     members: Vec<Member>,
-    cargo: crate::settings::Cargo,
+    cargo: Cargo,
     /// Of the build with the profile.
     pub(super) c_compiler: Option<String>,
 }
@@ -529,7 +337,7 @@ impl Member {
     ) -> Result<Member> {
         let comparison = results::load(&session.layout, name)?;
         for job in jobs {
-            check_saved(name, &comparison, job)?;
+            saved::check(name, &comparison, job)?;
         }
         let at = match variant {
             None => comparison.variants.len().checked_sub(1),
@@ -558,7 +366,7 @@ impl Member {
         })
     }
 
-    fn contestant(&self, job: &Job, cargo: &crate::settings::Cargo) -> Result<Contestant> {
+    fn contestant(&self, job: &Job, cargo: &Cargo) -> Result<Contestant> {
         let call = match &job.kind {
             JobKind::Commands(_) => None,
             JobKind::Cargo {
@@ -607,93 +415,4 @@ impl Member {
             _ => Err(VariantError::ManyPrograms(self.bins.keys().cloned().collect()).into()),
         }
     }
-}
-
-/// Whether a saved result is of this very workload.
-fn check_saved(name: &str, comparison: &Comparison, job: &Job) -> Result<()> {
-    let Some(saved) = comparison.scenarios.iter().find(|s| s.name == job.name) else {
-        return Err(VariantError::NotMeasured {
-            name: name.to_owned(),
-            workload: job.name.clone(),
-        }
-        .into());
-    };
-    let (prepare, run) = scenarios::words(job);
-    let whole = |prepare: &Option<String>, run: &str| match prepare {
-        Some(prepare) => format!("{prepare}; {run}"),
-        None => run.to_owned(),
-    };
-    let (then, now) = (whole(&saved.prepare, &saved.run), whole(&prepare, &run));
-    if then != now {
-        return Err(VariantError::OtherWorkload {
-            name: name.to_owned(),
-            workload: job.name.clone(),
-            then,
-            now,
-        }
-        .into());
-    }
-    Ok(())
-}
-
-/// Cargo as the user would call it: nothing of ours, into the user's own target directory.
-fn plain_call(cargo: &crate::settings::Cargo, subcommand: &str) -> Invocation {
-    let mut call = cargo
-        .command(subcommand)
-        .args(["--profile", &cargo.profile]);
-    if cargo.other_target.is_some() {
-        call = call.args(["--target", &cargo.target_argument]);
-    }
-    if let Some(dir) = &cargo.target_dir {
-        call = call.arg("--target-dir").arg(dir);
-    }
-    call.args(&cargo.build_options).args(&cargo.output_options)
-}
-
-/// `None` after a dry run.
-fn plain(session: &Session, commands: &[BuildCommand]) -> Result<Option<Built>> {
-    let mut all = Built::default();
-    for command in commands {
-        let call = plain_call(&session.cargo, command.subcommand).args(&command.selection);
-        if session.settings.dry_run {
-            session.ui.data(call);
-            continue;
-        }
-        all.absorb(build::run(call, "release", None)?);
-    }
-    Ok((!session.settings.dry_run).then_some(all))
-}
-
-/// The build, its plan, and the C compiler; `None` after a dry run.
-fn with_profile(
-    session: &Session,
-    commands: &[BuildCommand],
-    is_all: bool,
-) -> Result<Option<(Built, PhasePlan, Option<String>)>> {
-    let other;
-    let session = if is_all {
-        session
-    } else {
-        other = session.rust_only();
-        &other
-    };
-    let mut all = Built::default();
-    let mut last = None;
-    for command in commands {
-        let done = optimized(
-            session,
-            Purpose::Run,
-            command.subcommand,
-            &command.selection,
-        )?;
-        if let Some((built, plan)) = done {
-            all.absorb(built);
-            last = Some(plan);
-        }
-    }
-    let Some(plan) = last else { return Ok(None) };
-    let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
-    let toolbox = session.toolbox(campaign.manifest.method)?;
-    let version = Some(toolbox.c.version).filter(|version| !version.is_empty());
-    Ok(Some((all, plan, version)))
 }
