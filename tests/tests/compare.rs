@@ -207,6 +207,9 @@ fn programs_from_elsewhere_need_no_profile() {
     compare(&t, &["--baseline", "./gone", "-w", "leaves"])
         .fails_saying(2, &["there is no program at", "/gone"]);
     compare(&t, &["--runs", "0"]).fails_with(2);
+    Sandbox::rust_project()
+        .cargo_fdo(["compare"])
+        .fails_saying(2, &["no workload to measure with", "kind = \"evaluate\""]);
     compare(&t, &["--save", "../x"]).fails_saying(2, &["can't name a result"]);
     // Without a profile there is nothing to compare with, and that is known before anything runs.
     compare(&t, &["-w", "figures"]).fails_saying(5, &["there is no profile", "cargo fdo train"]);

@@ -98,6 +98,14 @@ impl Config {
         if names.is_empty() && !evaluate.is_empty() {
             return Ok(evaluate);
         }
+        let none = self.default_workloads.is_empty() && self.of_kind(Kind::Train).next().is_none();
+        if names.is_empty() && none {
+            return Err(ConfigError::usage(
+                "no workload to measure with".into(),
+                "name one of `kind = \"evaluate\"` in fdo.toml (`cargo fdo init` writes a first one), \
+                 `--workload bench`, or a command: `cargo fdo compare -- '{bin:app}' ARGUMENTS`",
+            ));
+        }
         self.select(names)
     }
 
