@@ -513,3 +513,63 @@ fn what_was_measured_before_a_signal_is_not_lost() {
     assert!(t.path("target/fdo/v1/results/last.json").is_file());
     assert!(!t.path("target/fdo/v1/results/named.json").exists());
 }
+
+#[test]
+fn the_control_and_the_rust_only_build_have_the_compilers_that_they_say() {
+    let clang = tools::llvm("clang");
+    require!("gcc", clang.as_str());
+    let t = Sandbox::trained();
+    t.write(
+        "fdo.toml",
+        "[workload.evaluate]\nkind = \"evaluate\"\nrun = [\"{bin:app}\", \"70000\"]\n",
+    );
+    // The sandbox is a copy: cargo looks at everything once.
+    t.cargo_fdo(["build"]).succeeds();
+    let optimised = t.path("target/fdo/optimize");
+    let before = newest(&optimised);
+    let variants = ["--against", "control,rust-only,optimized", "--runs", "2"];
+    let run = compare(&t, &[&variants[..], &["--format", "json"]].concat()).succeeds();
+    let result = run.stdout_json();
+    let by_clang = |name: &str| {
+        let all = result["variants"].as_array().unwrap();
+        let variant = all.iter().find(|variant| variant["name"] == name).unwrap();
+        let path = variant["programs"][0]["path"].as_str().unwrap();
+        let bytes = std::fs::read(path).unwrap();
+        // What compiled the C file leaves its name in the program.
+        bytes.windows(14).any(|words| words == b"clang version ")
+    };
+    assert!(!by_clang("release"));
+    assert!(
+        !by_clang("rust-only"),
+        "C is compiled as plain cargo does it"
+    );
+    assert!(
+        by_clang("control"),
+        "all but the profile is that of the optimised build"
+    );
+    assert!(by_clang("optimized"));
+    // The build that the user has was up to date, and none of the others disturbed it.
+    assert_eq!(newest(&optimised), before);
+    run.stderr_has("Rust 100 %)");
+
+    // Of what one is compared with, `control` is a part where the compiler is another one.
+    let run = compare(&t, &["--runs", "1", "--warmup", "0"]).succeeds();
+    run.stdout_has("control");
+}
+
+/// The newest program or library below a directory, by its time.
+fn newest(dir: &std::path::Path) -> std::time::SystemTime {
+    let mut newest = std::time::UNIX_EPOCH;
+    let mut open = vec![dir.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.file_name() == Some("app".as_ref()) {
+                newest = newest.max(entry.metadata().unwrap().modified().unwrap());
+            }
+        }
+    }
+    newest
+}

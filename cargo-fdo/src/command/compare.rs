@@ -16,8 +16,7 @@ use crate::config::{Workload, WorkloadChoice};
 use crate::error::{Diagnose, Error, ExitCode, Result};
 use crate::report::comparison::{Format, render, signed_percent};
 use crate::stage::evaluate::{end_by, machine};
-use crate::stage::train::{Job, JobKind};
-use crate::stage::workload;
+use crate::stage::train::Job;
 use crate::store::{Campaign, results};
 use crate::tool::Invocation;
 use crate::ui::plural;
@@ -81,15 +80,7 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         Choice::check_free(name)?;
     }
     let choices = workloads(args, &session)?;
-    let jobs: Vec<Job> = choices
-        .iter()
-        .map(|choice| Job::new(choice, &session.cargo))
-        .collect();
-    for job in &jobs {
-        if let JobKind::Commands(workload) = &job.kind {
-            workload::check_bins(workload, &session.workspace)?;
-        }
-    }
+    let jobs = Job::all(&choices, &session.cargo, &session.workspace)?;
     let wanted = Choice::all(args, &session)?;
     let valgrind = scenarios::valgrind(args.instructions.is_some())?;
     let commands = build_commands(&jobs, &session);
@@ -99,7 +90,7 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
     };
 
     let _lock = session.lock()?;
-    let campaign = Campaign::current(&session.layout, &session.cargo.target).ok();
+    let campaign = variants.campaign(&session)?;
     let options = crate::stage::evaluate::Options {
         runs: args.runs,
         warmup: args.warmup,
@@ -107,13 +98,11 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
     };
     crate::fs::create_dir(&session.layout.tmp())?;
     let machine = machine::look(&session.layout.tmp());
-    let trained: Vec<String> = match (&campaign, variants.use_profile()) {
-        (Some(campaign), true) => {
-            let workloads = campaign.manifest.workloads.iter();
-            workloads.map(|workload| workload.name.clone()).collect()
-        }
-        _ => Vec::new(),
-    };
+    let trained: Vec<String> = campaign
+        .iter()
+        .flat_map(|campaign| &campaign.manifest.workloads)
+        .map(|workload| workload.name.clone())
+        .collect();
     let mut measured = scenarios::run(&session, &jobs, &variants, &trained, options);
     if measured.scenarios.is_empty()
         && let Some(error) = measured.errors.pop()
@@ -127,9 +116,7 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         command: command_line(),
         machine,
         project: project(&session, &variants),
-        training: campaign
-            .filter(|_| variants.use_profile())
-            .map(|campaign| training(&campaign)),
+        training: campaign.as_ref().map(training),
         variants: variants.facts(),
         scenarios: measured.scenarios,
     };
@@ -236,7 +223,7 @@ fn project(session: &Session, variants: &Variants) -> Project {
             .next()
             .unwrap_or_default()
             .to_owned(),
-        c_compiler: variants.c_compiler.clone(),
+        c_compiler: variants.c_compiler(),
         target: session.cargo.target.clone(),
         profile: session.cargo.profile.clone(),
     }

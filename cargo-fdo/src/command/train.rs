@@ -56,15 +56,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         return super::import::into_campaign(&args, &session);
     }
     let choices = choices(&args, &session)?;
-    let jobs: Vec<Job> = choices
-        .iter()
-        .map(|choice| Job::new(choice, &session.cargo))
-        .collect();
-    for job in &jobs {
-        if let JobKind::Commands(workload) = &job.kind {
-            workload::check_bins(workload, &session.workspace)?;
-        }
-    }
+    let jobs = Job::all(&choices, &session.cargo, &session.workspace)?;
     for choice in &choices {
         if let WorkloadChoice::Named(workload) = choice
             && workload.kind == Kind::Evaluate

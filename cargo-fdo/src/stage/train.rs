@@ -125,6 +125,28 @@ pub struct RawProfiles {
 }
 
 impl Job {
+    /// The jobs of chosen workloads, whose programs the workspace has.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::NoBinary`]
+    pub fn all(
+        choices: &[WorkloadChoice],
+        cargo: &Cargo,
+        workspace: &Workspace,
+    ) -> Result<Vec<Job>, WorkloadError> {
+        let jobs: Vec<Job> = choices
+            .iter()
+            .map(|choice| Job::new(choice, cargo))
+            .collect();
+        for job in &jobs {
+            if let JobKind::Commands(workload) = &job.kind {
+                workload::check_bins(workload, workspace)?;
+            }
+        }
+        Ok(jobs)
+    }
+
     /// The job of a chosen workload.
     pub fn new(choice: &WorkloadChoice, cargo: &Cargo) -> Job {
         let builtin = |name: String, subcommand, selection| Job {

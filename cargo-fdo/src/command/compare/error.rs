@@ -28,6 +28,8 @@ pub(super) enum VariantError {
     Ambiguous { names: Vec<String>, path: PathBuf },
     #[error("workload `{0}` names no program of this workspace: all variants would run the same")]
     NoBin(String),
+    #[error("the profile was replaced by another training while the variants were built")]
+    TrainedMeanwhile,
     #[error("`cargo run` could run {}", .0.join(", "))]
     ManyPrograms(Vec<String>),
     #[error("the saved result `{name}` has no variant `{variant}`; it has {}", known.join(", "))]
@@ -63,6 +65,7 @@ impl Diagnose for VariantError {
                  or a name given to `--save`; the baseline is measured twice in any case"
                     .into(),
             ),
+            VariantError::TrainedMeanwhile => Some("run it again".into()),
             VariantError::ManyPrograms(_) => Some("choose one with `--bin NAME`".into()),
             VariantError::NotMeasured { .. } | VariantError::OtherWorkload { .. } => {
                 Some("measure it again: `cargo fdo compare --save NAME`".into())

@@ -28,6 +28,10 @@ struct Member {
     build_seconds: Option<f64>,
     /// For workloads that cargo runs.
     plan: Option<Plan>,
+    /// The campaign that it is built with, by its id.
+    campaign: Option<String>,
+    /// What compiled C with the profile.
+    c_compiler: Option<String>,
     saved: Option<Box<(Comparison, usize)>>,
 }
 
@@ -41,8 +45,6 @@ enum Plan {
 pub(super) struct Variants {
     members: Vec<Member>,
     cargo: Cargo,
-    /// Of the build with the profile.
-    pub(super) c_compiler: Option<String>,
 }
 
 impl Variants {
@@ -61,13 +63,8 @@ impl Variants {
             }
         }
         let mut members = Vec::new();
-        let mut c_compiler = None;
         for choice in choices {
-            let Some(member) = Member::make(choice, session, commands, jobs, &mut c_compiler)?
-            else {
-                continue;
-            };
-            members.push(member);
+            members.extend(Member::make(choice, session, commands, jobs)?);
         }
         if session.settings.dry_run {
             return Ok(None);
@@ -75,17 +72,38 @@ impl Variants {
         let variants = Variants {
             members,
             cargo: session.cargo.clone(),
-            c_compiler,
         };
         variants.check(jobs)?;
         Ok(Some(variants))
     }
 
-    /// Whether one of them is built with the profile.
-    pub(super) fn use_profile(&self) -> bool {
+    /// The campaign that variants were built with, if one uses the profile. To be asked under the lock
+    /// that the runs are made under: builds let go of theirs.
+    ///
+    /// # Errors
+    ///
+    /// If another run has trained in the meantime: its program may stand where ours was.
+    pub(super) fn campaign(&self, session: &Session) -> Result<Option<Campaign>> {
+        let mut built_with = self.members.iter().filter_map(|m| m.campaign.as_ref());
+        let Some(first) = built_with.next() else {
+            return Ok(None);
+        };
+        let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
+        match [first]
+            .into_iter()
+            .chain(built_with)
+            .all(|id| *id == campaign.manifest.id)
+        {
+            true => Ok(Some(campaign)),
+            false => Err(VariantError::TrainedMeanwhile.into()),
+        }
+    }
+
+    /// What compiled C with the profile, if anything did.
+    pub(super) fn c_compiler(&self) -> Option<String> {
         self.members
             .iter()
-            .any(|member| matches!(member.choice, Choice::RustOnly | Choice::Optimized))
+            .find_map(|member| member.c_compiler.clone())
     }
 
     /// Whether each can run each workload, before anything runs.
@@ -184,8 +202,8 @@ impl Member {
         session: &Session,
         commands: &[BuildCommand],
         jobs: &[Job],
-        c_compiler: &mut Option<String>,
     ) -> Result<Option<Member>> {
+        let (mut campaign_id, mut c_compiler) = (None, None);
         let say = |what: &str| {
             session
                 .ui
@@ -247,9 +265,8 @@ impl Member {
                 let Some((built, plan, version)) = with_profile(session, commands, is_all)? else {
                     return Ok(None);
                 };
-                if is_all && has_c {
-                    *c_compiler = version;
-                }
+                c_compiler = version.filter(|_| is_all && has_c);
+                campaign_id = Some(campaign.manifest.id.clone());
                 (what.to_owned(), built, Plan::Phase(Box::new(plan)))
             }
             Choice::Path(path, _) => return Member::of_path(choice, path, jobs).map(Some),
@@ -276,6 +293,8 @@ impl Member {
                 .all(|artifact| !artifact.fresh)
                 .then_some(built.duration.as_secs_f64()),
             plan: Some(plan),
+            campaign: campaign_id,
+            c_compiler,
             saved: None,
         }))
     }
@@ -323,6 +342,8 @@ impl Member {
             bins,
             build_seconds: None,
             plan: None,
+            campaign: None,
+            c_compiler: None,
             saved: None,
         })
     }
@@ -362,6 +383,8 @@ impl Member {
             programs: theirs.programs.clone(),
             build_seconds: theirs.build_seconds,
             plan: None,
+            campaign: None,
+            c_compiler: None,
             saved: Some(Box::new((comparison, at))),
         })
     }

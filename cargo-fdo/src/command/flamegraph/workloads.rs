@@ -14,8 +14,8 @@ use crate::report;
 use crate::stage::flamegraph;
 use crate::stage::record::{self as recording, Recorder};
 use crate::stage::sample;
-use crate::stage::train::{Job, JobKind};
-use crate::stage::workload::{self, Place, ProfileFiles};
+use crate::stage::train::Job;
+use crate::stage::workload::{Place, ProfileFiles};
 use crate::store::campaign::Method;
 use crate::tool::Places;
 use crate::tool::perf::{self, Limits, Perf};
@@ -32,16 +32,7 @@ pub(super) fn jobs(args: &FlamegraphArgs, session: &Session) -> Result<Vec<Job>>
             args.command.clone(),
         )?)],
     };
-    let jobs: Vec<Job> = choices
-        .iter()
-        .map(|choice| Job::new(choice, &session.cargo))
-        .collect();
-    for job in &jobs {
-        if let JobKind::Commands(workload) = &job.kind {
-            workload::check_bins(workload, &session.workspace)?;
-        }
-    }
-    Ok(jobs)
+    Ok(Job::all(&choices, &session.cargo, &session.workspace)?)
 }
 
 /// Stacks of the program of the sample phase: as `cargo build --release` makes it, with line tables
