@@ -202,6 +202,16 @@ pub enum ReadError {
 const ADVICE: &str = "print with `perf script -G -F pid,ip,brstack --show-mmap-events \
                       --show-task-events` (without `brstack` if there are no branch stacks)";
 
+/// What [`InputKind::of`] needs of an input, taken off it: it may be a pipe.
+pub(in crate::profile) fn start_of(input: &mut impl Read) -> Result<Vec<u8>, ReadError> {
+    let mut start = Vec::new();
+    input
+        .take(KIND_BYTES as u64)
+        .read_to_end(&mut start)
+        .map_err(|source| ReadError::Io { at: 0, source })?;
+    Ok(start)
+}
+
 /// Reads a recording to its end, whatever its kind.
 ///
 /// Memory is bounded by the distinct addresses and the mappings, not by the length of the input,
@@ -212,12 +222,7 @@ const ADVICE: &str = "print with `perf script -G -F pid,ip,brstack --show-mmap-e
 /// A recording that ends too soon is none: what was read is returned, with
 /// [`Recording::cut_short_at`].
 pub fn read(mut input: impl Read, selection: &Selection<'_>) -> Result<Recording, ReadError> {
-    let mut start = Vec::new();
-    input
-        .by_ref()
-        .take(KIND_BYTES as u64)
-        .read_to_end(&mut start)
-        .map_err(|source| ReadError::Io { at: 0, source })?;
+    let start = start_of(&mut input)?;
     let whole = io::Cursor::new(&start).chain(input);
     match InputKind::of(&start) {
         _ if start.is_empty() => Err(ReadError::Empty),

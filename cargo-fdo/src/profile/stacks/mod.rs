@@ -33,7 +33,7 @@ mod waiting;
 pub use files::Cause;
 
 use super::sample::perf_data;
-use super::sample::read::{InputKind, KIND_BYTES, ReadError};
+use super::sample::read::{InputKind, ReadError, start_of};
 use folded::Folded;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -152,12 +152,7 @@ impl Default for Sources<'_> {
 ///
 /// What is none of these. A recording that ends too soon gives what is there.
 pub fn read(mut input: impl Read, sources: Sources<'_>) -> Result<Stacks, ReadError> {
-    let mut start = Vec::new();
-    input
-        .by_ref()
-        .take(KIND_BYTES as u64)
-        .read_to_end(&mut start)
-        .map_err(|source| ReadError::Io { at: 0, source })?;
+    let start = start_of(&mut input)?;
     let whole = io::Cursor::new(&start).chain(input);
     match InputKind::of(&start) {
         _ if start.is_empty() => Err(ReadError::Empty),
