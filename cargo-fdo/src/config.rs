@@ -43,7 +43,19 @@
 //! `workload.W.timeout`     | none           | `"90s"`, `"5min"`, …
 //! `workload.W.repeat`      | `1`            | how often `run` runs
 //! `workload.W.kind`        | `"train"`      | `"train"` or `"evaluate"`
+//! `workload.W.services`    | none           | what runs beside it, by names of services
+//! `workload.W.profile-load` | `false`       | whether `run` is profiled beside services
+//! `workload.W.keep-services` | `false`      | measured runs share the services of the first
 //! `workload.W.metrics.M`   | none           | a figure that `run` writes, see [`MetricSource`]
+//! `service.S.run`          | required       | argument vector, or a string for `sh -c`
+//! `service.S.env`, `cwd`   | as workloads'  |
+//! `service.S.needs`        | none           | services that are ready before it starts
+//! `service.S.ready`        | at once        | `port`, `http`, `log`, `file` or `command`; `timeout` (`"30s"`)
+//! `service.S.forks`        | `false`        | whether `run` ends and leaves the service behind
+//! `service.S.stop-signal`  | `"SIGTERM"`    | what asks it to end
+//! `service.S.stop`         | none           | a command that does, instead
+//! `service.S.grace`        | `"10s"`        | how long it may take to end
+//! `service.S.log`          | ours           | where its output goes
 //! `package.P.c`            | `true`         | whether C and C++ of this package take part
 //! `package.P.rust`         | `true`         | whether its Rust does
 //! `package.P.cflags`       | none           | more flags for C and C++ in both phases
@@ -61,6 +73,7 @@ mod sample;
 mod schema;
 mod section;
 mod select;
+mod service;
 mod shell;
 pub mod sizes;
 mod source;
@@ -76,6 +89,7 @@ pub use metrics::{Described, MetricSource, Wanted, WrittenTo};
 pub use problem::{ConfigError, Place, Problem};
 pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};
+pub use service::{Ready, Service, Stop};
 pub use template::{Placeholder, Template};
 pub use workload::{AD_HOC, CommandLine, Kind, Workload};
 

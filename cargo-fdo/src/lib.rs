@@ -44,6 +44,7 @@ pub fn main() -> ExitCode {
     if let Some(code) = shim::dispatch() {
         return code;
     }
+    stage::guard::allow();
     if let Some(code) = outer::leave() {
         return code;
     }

@@ -133,7 +133,7 @@ pub fn run(args: &RecordArgs) -> Result<()> {
         enough,
         deadline: None,
     };
-    let attended = match attend::run(&call, times, &out) {
+    let attended = match attend::run(&call, times, &out, &|| false) {
         Ok(attended) => attended,
         Err(error) => {
             give_back(earlier.as_deref(), &out)?;

@@ -274,6 +274,7 @@ fn run_jobs(
             root: &session.workspace.root,
             bins: &bins,
             tmp: &session.layout.tmp(),
+            logs: &session.layout.logs(),
             profile_files: ProfileFiles {
                 run: "",
                 prepare: &stray,

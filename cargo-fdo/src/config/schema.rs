@@ -5,13 +5,14 @@ use super::nearest::did_you_mean;
 use super::problem::Problems;
 use super::sample;
 use super::section::{Item, Section};
+use super::service::{self, Service};
 use super::template::Template;
 use super::value;
 use super::workload::{AD_HOC, Kind, Workload};
 use super::{Builtin, CCompilerChoice, Config, Method, PackagePolicy};
 use fdo_build::flags::Counters;
 use fdo_build::protocol::Family;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::de::DeValue;
 
@@ -51,11 +52,19 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
         config.sample = sample;
     }
 
+    let (services, service_names) = top
+        .read("service", problems, service::services)
+        .unwrap_or_default();
+    let services = Services {
+        all: &services,
+        names: &service_names,
+    };
+
     // All names, also those of broken workloads, so that one slip is not reported twice.
     let mut kinds = BTreeMap::new();
     if let Some(workloads) = top.read("workload", problems, Item::section) {
         for item in workloads.items() {
-            let workload = workload(&item, problems);
+            let workload = workload(&item, services, problems);
             kinds.insert(item.key.clone(), workload.as_ref().map(|it| it.kind));
             if let Some(workload) = workload {
                 config.workloads.insert(item.key, workload);
@@ -155,8 +164,38 @@ fn default_workloads(
     Some(names)
 }
 
+/// What workloads may run beside them.
+#[derive(Clone, Copy)]
+struct Services<'s> {
+    all: &'s BTreeMap<String, Service>,
+    /// Those of broken ones too.
+    names: &'s BTreeSet<String>,
+}
+
+impl Services<'_> {
+    /// The `services` of a workload, with what they need.
+    fn named(self, item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<Service>> {
+        let mut names = Vec::new();
+        for (element, name) in value::texts(item, problems)? {
+            if !self.names.contains(name) {
+                let near = did_you_mean(name, self.names.iter().map(String::as_str));
+                element.wrong(
+                    problems,
+                    &format!("has `{name}`, and there is no [service.{name}]{near}"),
+                );
+            }
+            names.push(name.to_owned());
+        }
+        Some(service::in_order(&names, self.all))
+    }
+}
+
 /// `[workload.NAME]`.
-fn workload(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Workload> {
+fn workload(
+    item: &Item<'_>,
+    services: Services<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Workload> {
     let mut section = item.section(problems)?;
     if let Some(message) = bad_name(&item.key) {
         problems.add(item.key_span.clone(), message);
@@ -177,8 +216,16 @@ fn workload(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Workload> {
         value::choice(item, problems, &choices)
     });
     let metrics = section.read("metrics", problems, metrics::metrics);
+    let services = section.read("services", problems, |item, problems| {
+        services.named(item, problems)
+    });
+    let keep_services = section.read("keep-services", problems, value::flag);
+    let profile_load = section.read("profile-load", problems, value::flag);
     section.finish(problems);
     Some(Workload {
+        services: services.unwrap_or_default(),
+        keep_services: keep_services.unwrap_or(false),
+        profile_load: profile_load.unwrap_or(false),
         prepare,
         env: env.unwrap_or_default(),
         cwd,
@@ -215,7 +262,10 @@ fn bad_name(name: &str) -> Option<String> {
 }
 
 /// The `env` table, in the order of the file.
-fn environment(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<(String, Template)>> {
+pub(super) fn environment(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+) -> Option<Vec<(String, Template)>> {
     let section = item.section(problems)?;
     let mut variables = Vec::new();
     for item in section.items() {

@@ -13,6 +13,7 @@ use std::fmt;
 /// `{tmp}`        | a directory of this workload's own, empty before `prepare`
 /// `{cpus}`       | the number of processors that this process may use
 /// `{workspace}`  | the workspace root
+/// `{port:NAME}`  | a free TCP port, the same for this name throughout a run
 ///
 /// Only `{name}` and `{name:argument}` are placeholders: a name in lower case directly inside
 /// the braces, an argument without blanks, quotes or braces. One that is not in the table is an
@@ -39,6 +40,8 @@ pub enum Placeholder {
     Cpus,
     /// The workspace root.
     Workspace,
+    /// A free TCP port, the same for one name throughout a run.
+    Port(String),
 }
 
 impl Template {
@@ -182,6 +185,8 @@ impl Placeholder {
         match (name, argument) {
             ("bin", Some(bin)) if !bin.is_empty() => Ok(Placeholder::Bin(bin.to_owned())),
             ("bin", _) => Err(format!("`{{{body}}}`, which lacks a name: `{{bin:NAME}}`")),
+            ("port", Some(name)) if !name.is_empty() => Ok(Placeholder::Port(name.to_owned())),
+            ("port", _) => Err(format!("`{{{body}}}`, which lacks a name: `{{port:NAME}}`")),
             ("tmp", None) => Ok(Placeholder::Tmp),
             ("cpus", None) => Ok(Placeholder::Cpus),
             ("workspace", None) => Ok(Placeholder::Workspace),
@@ -207,6 +212,7 @@ impl fmt::Display for Placeholder {
             Placeholder::Tmp => f.write_str("{tmp}"),
             Placeholder::Cpus => f.write_str("{cpus}"),
             Placeholder::Workspace => f.write_str("{workspace}"),
+            Placeholder::Port(name) => write!(f, "{{port:{name}}}"),
         }
     }
 }
@@ -243,6 +249,7 @@ mod tests {
                 Placeholder::Tmp => "/t".into(),
                 Placeholder::Cpus => "8".into(),
                 Placeholder::Workspace => "/w".into(),
+                Placeholder::Port(name) => format!("1{}", name.len()).into(),
             })
         };
         let template = Template::parse(text).unwrap();

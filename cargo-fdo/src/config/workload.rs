@@ -2,6 +2,7 @@
 
 use super::metrics::MetricSource;
 use super::problem::ConfigError;
+use super::service::Service;
 use super::template::{Placeholder, Template};
 use crate::tool::Invocation;
 use std::collections::BTreeSet;
@@ -36,6 +37,12 @@ pub struct Workload {
     pub kind: Kind,
     /// Figures that it writes itself.
     pub metrics: Vec<MetricSource>,
+    /// What runs beside it, each after what it needs.
+    pub services: Vec<Service>,
+    /// Whether services go on from one measured run to the next, and `prepare` is not repeated.
+    pub keep_services: bool,
+    /// Whether `run` itself is profiled too, where there are services.
+    pub profile_load: bool,
 }
 
 /// What a workload is for.
@@ -72,6 +79,9 @@ impl Workload {
             repeat: 1,
             kind: Kind::Train,
             metrics: Vec::new(),
+            services: Vec::new(),
+            keep_services: false,
+            profile_load: false,
         }
     }
 
@@ -103,6 +113,11 @@ impl Workload {
         Ok(Workload::new(AD_HOC, CommandLine::Argv(argv)))
     }
 
+    /// Whether `run` is what one trains with: all there is, or load for services.
+    pub fn profiles_run(&self) -> bool {
+        self.services.is_empty() || self.profile_load
+    }
+
     /// The programs of the workspace that it needs.
     pub fn bins(&self) -> BTreeSet<&str> {
         let commands = self.prepare.iter().chain([&self.run]);
@@ -110,6 +125,7 @@ impl Workload {
         commands
             .flat_map(CommandLine::bins)
             .chain(variables)
+            .chain(self.services.iter().flat_map(Service::bins))
             .collect()
     }
 
@@ -166,7 +182,8 @@ impl CommandLine {
         }
     }
 
-    fn templates(&self) -> &[Template] {
+    /// All its texts, in order.
+    pub fn templates(&self) -> &[Template] {
         match self {
             CommandLine::Argv(argv) => argv,
             CommandLine::Shell(text) => std::slice::from_ref(text),

@@ -41,6 +41,7 @@ pub fn dispatch() -> Option<ExitCode> {
     let args: Vec<OsString> = args.collect();
     match name {
         RUSTC_LINK => Some(rustc::run(args)),
+        crate::stage::guard::NAME => Some(crate::stage::guard::run(&args)),
         "clang" | "gcc" | "cc" => Some(cc::run(cc::Driver::C, args)),
         "clang++" | "g++" | "c++" => Some(cc::run(cc::Driver::Cxx, args)),
         _ => None,

@@ -27,6 +27,8 @@ pub enum End {
     Deadline,
     /// By Ctrl-C or SIGTERM.
     Interrupt,
+    /// Something that the command needs is gone.
+    Broken,
 }
 
 /// A recording that is over.
@@ -50,12 +52,17 @@ pub struct Times {
     pub deadline: Option<Duration>,
 }
 
-/// Runs perf to its end; `out` is its file. The output of the command goes to our stderr: stdout is for data.
+/// Runs perf to its end; `out` is its file. It is ended where something `is_broken`. The output of the command goes to our stderr: stdout is for data.
 ///
 /// # Errors
 ///
 /// If perf does not start.
-pub fn run(call: &Invocation, times: Times, out: &Path) -> Result<Attended, ToolError> {
+pub fn run(
+    call: &Invocation,
+    times: Times,
+    out: &Path,
+    is_broken: &dyn Fn() -> bool,
+) -> Result<Attended, ToolError> {
     // That of an earlier run would look like this one's.
     let _ = std::fs::remove_file(out);
     let signals = Signals::watch();
@@ -70,10 +77,11 @@ pub fn run(call: &Invocation, times: Times, out: &Path) -> Result<Attended, Tool
         command.process_group(0);
     }
     super::orphan::end_with_us(&mut command);
+    super::guard::mark(&mut command);
     let start = Instant::now();
     let mut child = command.spawn().map_err(|source| call.start_error(source))?;
-    let (status, end) =
-        wait(&mut child, times, out, &signals).map_err(|source| call.start_error(source))?;
+    let (status, end) = wait(&mut child, times, out, &signals, is_broken)
+        .map_err(|source| call.start_error(source))?;
     Ok(Attended {
         status,
         end,
@@ -86,6 +94,7 @@ fn wait(
     times: Times,
     out: &Path,
     signals: &Signals,
+    is_broken: &dyn Fn() -> bool,
 ) -> std::io::Result<(ExitStatus, End)> {
     const STEP: Duration = Duration::from_millis(10);
     /// On a busy machine perf takes seconds until it records; one that takes minutes never will.
@@ -112,6 +121,9 @@ fn wait(
         }
         if signals.came() {
             break End::Interrupt;
+        }
+        if is_broken() {
+            break End::Broken;
         }
         if passed(times.deadline, start) {
             break End::Deadline;
@@ -217,7 +229,7 @@ mod tests {
     fn what_ends_by_itself_is_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("out");
-        let done = run(&sh("exit 7"), Times::default(), &out).unwrap();
+        let done = run(&sh("exit 7"), Times::default(), &out, &|| false).unwrap();
         assert_eq!((done.status.code(), done.end), (Some(7), End::Itself));
     }
 
@@ -233,14 +245,14 @@ mod tests {
             enough: Some(Duration::from_millis(20)),
             deadline: None,
         };
-        let done = run(&sh(&script), times, &out).unwrap();
+        let done = run(&sh(&script), times, &out, &|| false).unwrap();
         assert_eq!((done.status.code(), done.end), (Some(3), End::Time));
         // Without a file it is not recording yet.
         let times = Times {
             enough: Some(Duration::from_millis(1)),
             deadline: Some(Duration::from_millis(30)),
         };
-        let done = run(&Invocation::new("sleep").arg("30"), times, &out).unwrap();
+        let done = run(&Invocation::new("sleep").arg("30"), times, &out, &|| false).unwrap();
         assert_eq!((done.status.signal(), done.end), (Some(2), End::Deadline));
     }
 
@@ -249,7 +261,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (out, pid) = (dir.path().join("out"), dir.path().join("pid"));
         let script = format!("sleep 60 & echo $! > '{}'; kill -9 $$", pid.display());
-        run(&sh(&script), Times::default(), &out).unwrap();
+        run(&sh(&script), Times::default(), &out, &|| false).unwrap();
         let pid = std::fs::read_to_string(pid).unwrap();
         let state = format!("/proc/{}/stat", pid.trim());
         let start = Instant::now();

@@ -13,7 +13,7 @@ use super::usage::{self, Usage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -40,6 +40,29 @@ pub(super) struct Family {
     is_patient: bool,
     /// The signal that an owner was told of; 0 for none.
     told: Cell<usize>,
+    /// Services, whose end somebody waits for.
+    served: RefCell<BTreeSet<i32>>,
+    /// Whether a service has ended that should not have.
+    fallen: RefCell<Arc<AtomicBool>>,
+}
+
+/// A service that was started.
+#[derive(Debug)]
+pub(super) struct Served {
+    /// Its first process.
+    pub(super) pid: i32,
+    ended: Receiver<io::Result<Ended>>,
+    over: Cell<Option<ExitStatus>>,
+}
+
+impl Served {
+    /// How its first process ended, if it has.
+    pub(super) fn status(&self) -> Option<ExitStatus> {
+        if let Ok(Ok(ended)) = self.ended.try_recv() {
+            self.over.set(Some(ended.status));
+        }
+        self.over.get()
+    }
 }
 
 /// What was still running at the end of a workload.
@@ -55,6 +78,7 @@ impl Family {
     /// Adopts from now on what a command leaves behind, and stops it all where cargo-fdo itself is
     /// to end by SIGINT, SIGTERM or SIGHUP.
     pub(super) fn found() -> Family {
+        super::guard::watch();
         Signals::get().idle.store(false, Ordering::SeqCst);
         // Refused by kernels before 3.4 only: then orphans are out of reach.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -62,6 +86,8 @@ impl Family {
             others: children_of(own_pid(), &processes()).into_iter().collect(),
             is_patient: false,
             told: Cell::new(0),
+            served: RefCell::default(),
+            fallen: RefCell::default(),
         }
     }
 
@@ -79,6 +105,72 @@ impl Family {
         Some(self.told.get()).filter(|signal| *signal != 0)
     }
 
+    /// Starts a command that goes on while others run. Unless it `may_end`, its end ends what
+    /// [`run`](Family::run) runs then, with an error of kind `ConnectionAborted`.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be started.
+    pub(super) fn serve(&self, command: &mut Command, may_end: bool) -> io::Result<Served> {
+        super::orphan::end_with_us(command);
+        super::guard::mark(command);
+        {
+            use std::os::unix::process::CommandExt;
+            // Ctrl-C of a terminal goes to the group: a service ends when we end it.
+            command.process_group(0);
+        }
+        let start = Instant::now();
+        let child = command.spawn()?;
+        let pid = child.id() as i32;
+        self.served.borrow_mut().insert(pid);
+        let (send, ended) = mpsc::channel();
+        let fallen = Arc::clone(&self.fallen.borrow());
+        std::thread::spawn(move || {
+            let ended = usage::wait(child).map(|(status, usage)| Ended {
+                status,
+                wall: start.elapsed(),
+                usage,
+            });
+            let _ = send.send(ended);
+            if !may_end {
+                fallen.store(true, Ordering::SeqCst);
+            }
+        });
+        Ok(Served {
+            pid,
+            ended,
+            over: Cell::new(None),
+        })
+    }
+
+    /// The services that were started until now may end from now on.
+    pub(super) fn let_go(&self) {
+        self.fallen.replace(Arc::default());
+    }
+
+    /// Whether a service has ended that should not have.
+    pub(super) fn has_fallen(&self) -> bool {
+        self.fallen.borrow().load(Ordering::SeqCst)
+    }
+
+    /// Lets time pass, and heeds signals to cargo-fdo; an error of kind `Interrupted` if an owner is
+    /// to be told of one.
+    ///
+    /// # Errors
+    ///
+    /// That one.
+    pub(super) fn pause(&self, time: Duration) -> io::Result<()> {
+        std::thread::sleep(time);
+        self.end_by_signal();
+        match self.interrupted() {
+            None => Ok(()),
+            Some(_) => {
+                self.stop_all();
+                Err(io::ErrorKind::Interrupted.into())
+            }
+        }
+    }
+
     /// Runs a command to its end; `None` if it took longer than `limit` and was stopped, with all
     /// that it and earlier commands of this family started.
     ///
@@ -91,6 +183,11 @@ impl Family {
         limit: Option<Duration>,
     ) -> io::Result<Option<Ended>> {
         super::orphan::end_with_us(command);
+        super::guard::mark(command);
+        let before = match self.served.borrow().is_empty() {
+            true => BTreeSet::new(),
+            false => self.members(),
+        };
         let start = Instant::now();
         let child = command.spawn()?;
         let main = child.id() as i32;
@@ -103,6 +200,10 @@ impl Family {
             if self.interrupted().is_some() {
                 self.stop_all();
                 return Err(io::ErrorKind::Interrupted.into());
+            }
+            if self.has_fallen() && outcome.is_err() {
+                self.stop_newer(&before);
+                return Err(io::ErrorKind::ConnectionAborted.into());
             }
             match outcome {
                 Ok(ended) => return ended.map(Some),
@@ -189,7 +290,11 @@ impl Family {
             open.extend(children_of(pid, &processes));
             match processes.get(&pid) {
                 Some(process) if process.lives => found.push(pid),
-                Some(process) if process.parent == own_pid() => reap(pid),
+                Some(process)
+                    if process.parent == own_pid() && !self.served.borrow().contains(&pid) =>
+                {
+                    reap(pid);
+                }
                 _ => {}
             }
         }
@@ -207,6 +312,7 @@ impl Family {
                 .split_ascii_whitespace()
                 .filter_map(|pid| pid.parse().ok())
                 .filter(|pid| *pid != main && !self.others.contains(pid))
+                .filter(|pid| !self.served.borrow().contains(pid))
             {
                 reap(pid);
             }

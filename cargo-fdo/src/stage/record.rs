@@ -2,13 +2,14 @@
 
 use super::attend::{self, Attended, End, Times};
 use super::train::{Job, JobKind, say_stopped};
-use super::workload::{self, Place, WorkloadError};
+use super::workload::{self, Place, Ready, WorkloadError};
+use crate::config::Workload;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::sample::finished;
 use crate::tool::invocation::describe;
 use crate::tool::perf::probe::Sampling;
-use crate::tool::perf::{Limits, Perf};
+use crate::tool::perf::{Limits, Perf, Whom};
 use crate::tool::{Invocation, ToolError};
 use crate::ui::{Ui, seconds};
 use std::io;
@@ -195,24 +196,29 @@ pub fn run(
                 subcommand,
                 selection,
             } => {
-                let call = cargo_call(subcommand).args(selection);
-                one(recorder, &job.name, &call, None, &file, ui)?
+                let call = recorder.around(&cargo_call(subcommand).args(selection), &file);
+                one(recorder, &job.name, &call, None, &file, &|| false, ui)?
             }
             JobKind::Commands(workload) => {
                 let running = ui.running(format_args!("`{}`", job.name));
                 let ready = workload::prepare(workload, place, &running)?;
                 // perf and its command write to the terminal themselves.
                 drop(running);
-                workload::check_program(workload, &ready.call)?;
-                let duration = one(
-                    recorder,
-                    &job.name,
-                    &ready.call,
-                    workload.timeout,
-                    &file,
-                    ui,
-                )?;
-                say_stopped(&job.name, &ready.stop(), ui);
+                workload::check_program(workload, ready.call())?;
+                let own = dir.join(format!("{round}.load.perf.data"));
+                let call = recorder.of_workload(workload, &ready, &file, &own);
+                let limit = workload.timeout;
+                let is_broken = || ready.has_fallen();
+                let done = one(recorder, &job.name, &call, limit, &file, &is_broken, ui);
+                let duration = done.map_err(|error| match ready.check_services(workload) {
+                    Err(cause) => cause.into(),
+                    Ok(()) => error,
+                })?;
+                let (stopped, services) = ready.stop(workload)?;
+                say_stopped(&job.name, &stopped, &services, ui);
+                if own.exists() {
+                    recorded.files.push(own);
+                }
                 duration
             }
         };
@@ -221,23 +227,55 @@ pub fn run(
     Ok(recorded)
 }
 
+impl Recorder {
+    /// perf around a command.
+    fn around(&self, command: &Invocation, file: &Path) -> Invocation {
+        self.perf
+            .record(&self.sampling, &self.limits, file, command)
+    }
+
+    /// perf around `run`; where there are services, perf at these while it runs, and around it only if
+    /// that is wanted too, into a file of its own.
+    fn of_workload(
+        &self,
+        workload: &Workload,
+        ready: &Ready,
+        file: &Path,
+        own: &Path,
+    ) -> Invocation {
+        let services: Vec<u32> = ready
+            .service_processes()
+            .into_iter()
+            .filter_map(|pid| u32::try_from(pid).ok())
+            .collect();
+        if services.is_empty() {
+            return self.around(ready.call(), file);
+        }
+        let load = match workload.profile_load {
+            true => self.around(ready.call(), own),
+            false => ready.call().clone(),
+        };
+        let whom = Whom::Processes(services);
+        self.perf
+            .attach(&self.sampling, &self.limits, file, &whom, Some(&load))
+    }
+}
+
 fn one(
     recorder: &Recorder,
     workload: &str,
-    command: &Invocation,
+    call: &Invocation,
     deadline: Option<Duration>,
     file: &Path,
+    is_broken: &dyn Fn() -> bool,
     ui: &Ui,
 ) -> Result<Duration, RecordError> {
-    let call = recorder
-        .perf
-        .record(&recorder.sampling, &recorder.limits, file, command);
-    ui.verbose("Running", &call);
+    ui.verbose("Running", call);
     let times = Times {
         enough: recorder.duration,
         deadline,
     };
-    let attended = attend::run(&call, times, file)?;
+    let attended = attend::run(call, times, file, is_broken)?;
     match verdict(&attended, file, recorder.limits.max_bytes) {
         Verdict::Done => {}
         Verdict::Full => ui.warn(format_args!(

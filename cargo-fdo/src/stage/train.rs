@@ -15,6 +15,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::family::{Family, Stopped};
+use super::services::StoppedServices;
 use super::workload::{self, Place, ProfileFiles, Ran, WorkloadError};
 
 /// Training went wrong.
@@ -294,7 +295,7 @@ pub fn run(
         };
         drop(running);
         duration += ran.duration;
-        say_stopped(&job.name, &ran.stopped, ui);
+        say_stopped(&job.name, &ran.stopped, &ran.services, ui);
     }
     let files = fs::walk(&dir)?;
     if files.is_empty() {
@@ -321,7 +322,10 @@ pub fn run(
 }
 
 /// Says what had to be stopped after a workload.
-pub(super) fn say_stopped(workload: &str, stopped: &Stopped, ui: &Ui) {
+pub(super) fn say_stopped(workload: &str, stopped: &Stopped, services: &StoppedServices, ui: &Ui) {
+    for words in &services.killed {
+        ui.warn(words);
+    }
     if stopped.count > 0 {
         ui.note(format_args!(
             "workload `{workload}` left {} running, which this run stopped",
@@ -367,6 +371,7 @@ pub fn run_cargo(workload: &str, call: &Invocation, running: &Running) -> Result
         _ => Ok(Ran {
             duration: start.elapsed(),
             stopped: family.stop(),
+            services: StoppedServices::default(),
         }),
     }
 }

@@ -11,13 +11,15 @@ use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
 use crate::ui::Running;
 use crate::workspace::Workspace;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use super::family::{Ended, Family, Stopped};
+use super::services::{self, Ports, ServiceError, Services, StoppedServices};
 
 /// A workload did not do its work.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +81,25 @@ pub enum WorkloadError {
         #[source]
         source: ToolError,
     },
+    /// A service of it did not do its part.
+    #[error("workload `{workload}`: {error}")]
+    Service {
+        /// The workload.
+        workload: String,
+        /// Which, and what happened.
+        error: Box<ServiceError>,
+    },
+    /// A service ended while a command ran, which was stopped then.
+    #[error("a service of workload `{workload}` ended while `{what}` ran")]
+    ServiceEnded {
+        /// The workload.
+        workload: String,
+        /// `run` or `prepare`.
+        what: &'static str,
+    },
+    /// cargo-fdo was told to end.
+    #[error("interrupted")]
+    Interrupted,
     /// The fresh directory could not be made.
     #[error(transparent)]
     Fs(#[from] FsError),
@@ -91,6 +112,7 @@ impl Diagnose for WorkloadError {
             | WorkloadError::NotBuilt { .. }
             | WorkloadError::NoDirectory { .. } => ExitCode::Usage,
             WorkloadError::Fs(error) => error.exit_code(),
+            WorkloadError::Service { error, .. } => error.exit_code(),
             _ => ExitCode::Training,
         }
     }
@@ -126,6 +148,8 @@ impl Diagnose for WorkloadError {
                  for a binary of this workspace"
                     .into(),
             ),
+            WorkloadError::Service { error, .. } => error.hint(),
+            WorkloadError::ServiceEnded { .. } | WorkloadError::Interrupted => None,
             WorkloadError::Fs(error) => error.hint(),
         }
     }
@@ -140,6 +164,8 @@ pub struct Place<'a> {
     pub bins: &'a BTreeMap<String, PathBuf>,
     /// Where fresh directories are made.
     pub tmp: &'a Path,
+    /// Where logs of services go.
+    pub logs: &'a Path,
     /// Which of its files belong to the workload, and which to `prepare`.
     pub profile_files: ProfileFiles<'a>,
 }
@@ -160,9 +186,11 @@ pub struct Ran {
     pub duration: Duration,
     /// What it left running, which was stopped then.
     pub stopped: Stopped,
+    /// What there is to say of its services.
+    pub services: StoppedServices,
 }
 
-/// Prepares and runs a workload once.
+/// Starts a workload's services, prepares it, and runs it once.
 ///
 /// What `prepare` leaves running, a server say, runs until the end of `run`.
 ///
@@ -175,35 +203,88 @@ pub fn run_once(
     running: &Running,
 ) -> Result<Ran, WorkloadError> {
     let ready = prepare(workload, place, running)?;
-    let Ready { call, family, .. } = &ready;
     let connect = |command: &mut Command| running.connect(command);
-    let ended = execute("run", workload, call, workload.timeout, family, &connect)?;
+    let Prepared { call, services, .. } = &ready.prepared;
+    let ended = execute(
+        "run",
+        workload,
+        call,
+        workload.timeout,
+        &ready.family,
+        &connect,
+    );
+    let ended = ended.map_err(|error| blame(services, workload, error))?;
+    let (stopped, services) = ready.stop(workload)?;
     Ok(Ran {
         duration: ended.wall,
-        stopped: ready.stop(),
+        stopped,
+        services,
     })
 }
 
 /// A workload that is prepared and has not run yet.
 #[derive(Debug)]
 pub struct Ready {
-    /// What runs it.
-    pub call: Invocation,
     // Dropped before the directory, so that nothing runs in it any more when it goes.
     family: Family,
-    tmp: tempfile::TempDir,
+    prepared: Prepared,
+}
+
+/// The same among the processes of a family that its owner has.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// What runs it.
+    pub(super) call: Invocation,
+    /// What runs beside it.
+    pub(super) services: Services,
+    /// Its directory.
+    pub(super) tmp: tempfile::TempDir,
 }
 
 impl Ready {
-    /// Stops what the workload left running, and removes its directory.
-    pub fn stop(self) -> Stopped {
+    /// What runs it.
+    pub fn call(&self) -> &Invocation {
+        &self.prepared.call
+    }
+
+    /// The processes of its services.
+    pub fn service_processes(&self) -> BTreeSet<i32> {
+        self.prepared.services.pids()
+    }
+
+    /// Fails if a service has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`WorkloadError::Service`]
+    pub(super) fn check_services(&self, workload: &Workload) -> Result<(), WorkloadError> {
+        match self.prepared.services.fallen() {
+            None => Ok(()),
+            Some(error) => Err(of_service(workload, error)),
+        }
+    }
+
+    /// Whether a service has ended.
+    pub(super) fn has_fallen(&self) -> bool {
+        self.family.has_fallen()
+    }
+
+    /// Stops the services and what else the workload left running, and removes its directory.
+    ///
+    /// # Errors
+    ///
+    /// A service has crashed, or left no raw profile.
+    pub fn stop(self, workload: &Workload) -> Result<(Stopped, StoppedServices), WorkloadError> {
+        self.check_services(workload)?;
+        let services = self.prepared.services.stop(&self.family);
         let stopped = self.family.stop();
-        drop(self.tmp);
-        stopped
+        drop(self.prepared.tmp);
+        let services = services.map_err(|error| named(workload, error))?;
+        Ok((stopped, services))
     }
 }
 
-/// Makes a workload's directory and runs `prepare`.
+/// Makes a workload's directory, starts its services, and runs `prepare`.
 ///
 /// # Errors
 ///
@@ -215,8 +296,25 @@ pub fn prepare(
 ) -> Result<Ready, WorkloadError> {
     let family = Family::found();
     let connect = |command: &mut Command| running.connect(command);
-    let (call, tmp) = prepare_in(&family, workload, place, &connect)?;
-    Ok(Ready { call, family, tmp })
+    let prepared = prepare_in(&family, workload, place, Simulated::NO, &connect)?;
+    Ok(Ready { family, prepared })
+}
+
+/// How services run that are not run as they are.
+#[derive(Clone, Copy)]
+pub(super) struct Simulated<'a> {
+    /// What each is started by, by its name and call.
+    pub(super) wrap: Option<&'a dyn Fn(&str, &Invocation) -> Invocation>,
+    /// How many times as long everything may take.
+    pub(super) patience: u32,
+}
+
+impl Simulated<'_> {
+    /// They run as they are.
+    pub(super) const NO: Simulated<'static> = Simulated {
+        wrap: None,
+        patience: 1,
+    };
 }
 
 /// The same among the processes of a family that may hold more than this workload; `connect`
@@ -229,9 +327,15 @@ pub(super) fn prepare_in(
     family: &Family,
     workload: &Workload,
     place: Place<'_>,
+    simulated: Simulated<'_>,
     connect: &dyn Fn(&mut Command),
-) -> Result<(Invocation, tempfile::TempDir), WorkloadError> {
-    if let Some(dir) = &workload.cwd {
+) -> Result<Prepared, WorkloadError> {
+    let services = workload.services.iter();
+    for dir in services
+        .map(|service| &service.cwd)
+        .chain([&workload.cwd])
+        .flatten()
+    {
         let dir = place.root.join(dir);
         if !dir.is_dir() {
             return Err(WorkloadError::NoDirectory {
@@ -244,17 +348,90 @@ pub(super) fn prepare_in(
         .prefix(&format!("{}-", workload.name))
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
-    let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
+    let ports = Ports::default();
+    let mut value =
+        |placeholder: &Placeholder| value(workload, &place, tmp.path(), &ports, placeholder);
+    let services = Services::start(
+        family,
+        &workload.services,
+        services::Place {
+            root: place.root,
+            logs: &place.logs.join(&workload.name),
+            profile_file: place.profile_files.run,
+            wrap: simulated.wrap,
+            patience: simulated.patience,
+        },
+        &mut value,
+    )
+    .map_err(|error| named(workload, error))?;
     if let Some(prepare) = &workload.prepare {
         let call = workload
             .invocation(prepare, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", workload, &call, None, family, connect)?;
+        execute("prepare", workload, &call, None, family, connect)
+            .map_err(|error| blame(&services, workload, error))?;
+        services.forget_preparation();
     }
+    let profile_file = match workload.profiles_run() {
+        true => place.profile_files.run,
+        false => place.profile_files.prepare,
+    };
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
-        .env("LLVM_PROFILE_FILE", place.profile_files.run);
-    Ok((call, tmp))
+        .env("LLVM_PROFILE_FILE", profile_file);
+    Ok(Prepared {
+        call,
+        services,
+        tmp,
+    })
+}
+
+/// The cause of a failure, where a service has ended: the load's own words say only that nobody
+/// answered.
+pub(super) fn blame(
+    services: &Services,
+    workload: &Workload,
+    error: WorkloadError,
+) -> WorkloadError {
+    /// A load may notice before we do.
+    const LATE: Duration = Duration::from_millis(300);
+    if services.is_empty() || matches!(error, WorkloadError::Interrupted) {
+        return error;
+    }
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(fallen) = services.fallen() {
+            return of_service(workload, fallen);
+        }
+        if start.elapsed() >= LATE {
+            return error;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn of_service(workload: &Workload, error: ServiceError) -> WorkloadError {
+    WorkloadError::Service {
+        workload: workload.name.clone(),
+        error: Box::new(error),
+    }
+}
+
+impl From<ServiceError> for WorkloadError {
+    fn from(source: ServiceError) -> WorkloadError {
+        WorkloadError::Service {
+            workload: String::new(),
+            error: Box::new(source),
+        }
+    }
+}
+
+/// Says of which workload a service is.
+fn named(workload: &Workload, error: WorkloadError) -> WorkloadError {
+    match error {
+        WorkloadError::Service { error, .. } => of_service(workload, *error),
+        other => other,
+    }
 }
 
 /// Whether the workspace has the binaries that a workload names, before anything is built.
@@ -321,6 +498,7 @@ pub fn calls(
             Placeholder::Tmp => "{tmp}".into(),
             Placeholder::Cpus => cpus().into(),
             Placeholder::Workspace => root.into(),
+            Placeholder::Port(_) => placeholder.to_string().into(),
         })
     };
     let mut calls = Vec::new();
@@ -340,6 +518,7 @@ fn value(
     workload: &Workload,
     place: &Place<'_>,
     tmp: &Path,
+    ports: &Ports,
     placeholder: &Placeholder,
 ) -> Result<OsString, WorkloadError> {
     Ok(match placeholder {
@@ -355,6 +534,7 @@ fn value(
         Placeholder::Tmp => tmp.into(),
         Placeholder::Cpus => cpus().into(),
         Placeholder::Workspace => place.root.into(),
+        Placeholder::Port(name) => ports.of(name).to_string().into(),
     })
 }
 
@@ -377,9 +557,15 @@ pub(super) fn execute(
     connect(&mut command);
     let ended = family
         .run(&mut command, timeout)
-        .map_err(|source| WorkloadError::Start {
-            workload: workload.name.clone(),
-            source: call.start_error(source),
+        .map_err(|source| match source.kind() {
+            ErrorKind::ConnectionAborted => WorkloadError::ServiceEnded {
+                workload: workload.name.clone(),
+                what,
+            },
+            _ => WorkloadError::Start {
+                workload: workload.name.clone(),
+                source: call.start_error(source),
+            },
         })?;
     match (ended, timeout) {
         (Some(ended), _) if ended.status.success() => Ok(ended),

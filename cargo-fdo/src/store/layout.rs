@@ -112,6 +112,11 @@ impl Layout {
         self.versioned().join(format!("by-hand{}", self.suffix))
     }
 
+    /// Logs of services, of the last run of each workload.
+    pub fn logs(&self) -> PathBuf {
+        self.versioned().join(format!("logs{}", self.suffix))
+    }
+
     /// What was measured and saved.
     pub fn results(&self) -> PathBuf {
         self.versioned().join(format!("results{}", self.suffix))

@@ -149,6 +149,7 @@ fn one(
         is_harness,
         root: &session.workspace.root,
         tmp: &session.layout.tmp(),
+        logs: &session.layout.logs(),
         stray: &stray,
     };
     let outcome = evaluate::run(task, &contestants, options, &session.ui)?;

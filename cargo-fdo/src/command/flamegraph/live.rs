@@ -65,7 +65,7 @@ pub(super) fn record(args: &FlamegraphArgs, ui: &Ui) -> Result<Live> {
         Some(_) => record::keep(&out)?,
         None => None,
     };
-    let attended = match attend::run(&call, times, &out) {
+    let attended = match attend::run(&call, times, &out, &|| false) {
         Ok(attended) => attended,
         Err(error) => {
             record::give_back(earlier.as_deref(), &out)?;

@@ -150,6 +150,7 @@ fn run(
         root: &session.workspace.root,
         bins,
         tmp: &session.layout.tmp(),
+        logs: &session.layout.logs(),
         profile_files: ProfileFiles {
             run: &stray,
             prepare: &stray,

@@ -83,6 +83,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         root: &session.workspace.root,
         bins: &bins,
         tmp: &session.layout.tmp(),
+        logs: &session.layout.logs(),
         profile_files: ProfileFiles {
             run: &stray,
             prepare: &stray,

@@ -98,6 +98,7 @@ fn plain_runs(
                         root: &session.workspace.root,
                         bins: &bins,
                         tmp: &session.layout.tmp(),
+                        logs: &session.layout.logs(),
                         profile_files: ProfileFiles {
                             run: &stray,
                             prepare: &stray,

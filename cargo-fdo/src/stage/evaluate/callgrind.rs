@@ -30,6 +30,22 @@ pub(super) fn wrap(valgrind: &Path, call: &Invocation, dir: &Path) -> Invocation
     wrapped
 }
 
+/// Sets the counts of a running process to zero.
+///
+/// # Errors
+///
+/// In words: valgrind's helper is missing, or the process does not answer.
+pub(super) fn zero(valgrind: &Path, pid: i32) -> Result<(), String> {
+    // It lies beside valgrind, in every distribution.
+    let helper = valgrind.with_file_name("callgrind_control");
+    let call = Invocation::new(helper).arg("--zero").arg(pid.to_string());
+    let done = call.probe().map_err(|error| error.to_string())?;
+    match done.status.success() && !done.stdout.contains("Error") {
+        true => Ok(()),
+        false => Err(format!("`{call}` failed: {}", done.stderr.trim())),
+    }
+}
+
 /// The instructions in all files of a directory.
 ///
 /// # Errors

@@ -12,6 +12,7 @@ pub mod machine;
 mod order;
 mod rounds;
 mod run;
+mod services;
 mod sizes;
 mod table;
 mod weather;

@@ -1,8 +1,12 @@
 //! All runs of one scenario.
 
+use super::callgrind;
 use super::figures::FigureError;
 use super::order;
-use super::run::{Around, Lane, Measured, Scratch, count_instructions, in_words, measure};
+use super::run::{
+    Around, Lane, Measured, Scratch, count_instructions, in_words, instructions_dir, measure,
+    run_simulated,
+};
 use super::table::Table;
 use super::weather::Air;
 use crate::comparison::facts::{Failure, Metric, Weather};
@@ -10,7 +14,8 @@ use crate::config::{MetricSource, Workload};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
 use crate::stage::family::{self, Family};
-use crate::stage::workload::{self, Place, ProfileFiles, WorkloadError};
+use crate::stage::services::Services;
+use crate::stage::workload::{self, Place, Prepared, ProfileFiles, Simulated, WorkloadError};
 use crate::tool::Invocation;
 use crate::ui::{Ui, seconds};
 use std::collections::BTreeMap;
@@ -111,6 +116,8 @@ pub struct Task<'a> {
     pub root: &'a Path,
     /// Where fresh directories are made.
     pub tmp: &'a Path,
+    /// Where logs of services go.
+    pub logs: &'a Path,
     /// Where counters of anything instrumented go, which nobody wants.
     pub stray: &'a str,
 }
@@ -164,10 +171,15 @@ pub fn run(
         root: task.root,
     };
     let spinner = ui.spinner(format_args!("preparing `{}`", task.workload.name));
-    let lanes = contestants
-        .iter()
-        .map(|contestant| lane(task, contestant, &around))
-        .collect::<Result<Vec<Lane>, EvaluateError>>();
+    // Each run has services of its own, that nothing was done with before, unless they are kept.
+    let is_fresh = !task.workload.services.is_empty() && !task.workload.keep_services;
+    let lanes = match is_fresh {
+        true => Ok(Vec::new()),
+        false => contestants
+            .iter()
+            .map(|contestant| lane(task, contestant, Simulated::NO, &around))
+            .collect::<Result<Vec<Lane>, EvaluateError>>(),
+    };
     if let Some(signal) = family.interrupted() {
         end_by(signal);
     }
@@ -175,6 +187,7 @@ pub fn run(
     let counted = options.valgrind.map_or(0, |(_, runs)| runs);
     let rounds = options.runs.max(counted) as usize;
     let mut session = Rounds {
+        task,
         contestants,
         lanes: &lanes,
         around,
@@ -214,10 +227,12 @@ pub fn run(
                     "`{}`, counting instructions: `{}`",
                     task.workload.name, contestant.name
                 ));
-                match count_instructions(valgrind, &lanes[at], &around) {
-                    _ if family.interrupted().is_some() => break,
-                    Ok(count) => session.table.add_instructions(at, round, count),
-                    Err(words) => session.fail(at, 0, format!("instructions: {words}")),
+                let counted = session.count_instructions(valgrind, at, round);
+                if family.interrupted().is_some() {
+                    break;
+                }
+                if let Err(words) = counted {
+                    session.fail(at, 0, format!("instructions: {words}"));
                 }
             }
         }
@@ -229,21 +244,30 @@ pub fn run(
     }
     outcome.interrupted = family.interrupted();
     outcome.metrics = session.table.finish();
+    for lane in lanes {
+        // What it says no more is of use: all runs are over.
+        let _ = lane.services.stop(&family);
+    }
     // Servers of `prepare` end before their directories do.
     family.stop();
     Ok(outcome)
 }
 
+/// How many times as long everything may take under callgrind.
+const SIMULATION: u32 = 100;
+
 /// Prepares a contestant.
 fn lane(
     task: Task<'_>,
     contestant: &Contestant,
+    simulated: Simulated<'_>,
     around: &Around<'_>,
 ) -> Result<Lane, EvaluateError> {
     let place = Place {
         root: task.root,
         bins: &contestant.bins,
         tmp: task.tmp,
+        logs: &task.logs.join(&contestant.name),
         profile_files: ProfileFiles {
             run: task.stray,
             prepare: task.stray,
@@ -261,15 +285,29 @@ fn lane(
                 .clone()
                 .env("LLVM_PROFILE_FILE", task.stray)
                 .env("CRITERION_HOME", criterion),
+            services: Services::default(),
             tmp,
         });
     }
     let connect = |command: &mut Command| around.scratch.connect(command);
-    match workload::prepare_in(around.family, task.workload, place, &connect) {
-        Ok((call, tmp)) => Ok(Lane { call, tmp }),
-        Err(error @ (WorkloadError::Failed { .. } | WorkloadError::Start { .. })) => {
+    match workload::prepare_in(around.family, task.workload, place, simulated, &connect) {
+        Ok(Prepared {
+            call,
+            services,
+            tmp,
+        }) => Ok(Lane {
+            call,
+            services,
+            tmp,
+        }),
+        Err(
+            error @ (WorkloadError::Failed { .. }
+            | WorkloadError::Start { .. }
+            | WorkloadError::Service { .. }),
+        ) => {
             let nowhere = Lane {
                 call: Invocation::new(""),
+                services: Services::default(),
                 tmp: tempfile::tempdir_in(task.tmp)
                     .map_err(|error| FsError::new("make a directory in", task.tmp, error))?,
             };
@@ -291,7 +329,9 @@ pub fn end_by(signal: usize) -> ! {
 const PATIENCE: usize = 3;
 
 struct Rounds<'a> {
+    task: Task<'a>,
     contestants: &'a [Contestant],
+    /// None where each run has its own.
     lanes: &'a [Lane],
     around: Around<'a>,
     table: Table,
@@ -304,7 +344,7 @@ struct Rounds<'a> {
 impl Rounds<'_> {
     /// One run of a contestant; round 0 does not count.
     fn one(&mut self, at: usize, round: usize) -> Result<(), EvaluateError> {
-        match measure(&self.lanes[at], &self.around) {
+        match self.measured(at) {
             Ok(measured) => self.take(at, round, measured),
             Err(_) if self.around.family.interrupted().is_some() => Ok(()),
             Err(words) => {
@@ -322,6 +362,83 @@ impl Rounds<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn measured(&self, at: usize) -> Result<Measured, String> {
+        if let Some(lane) = self.lanes.get(at) {
+            return measure(lane, &self.around);
+        }
+        let contestant = &self.contestants[at];
+        let before = self.around.family.members();
+        let lane = lane(self.task, contestant, Simulated::NO, &self.around).map_err(|error| {
+            self.around.family.stop_newer(&before);
+            self.around.family.let_go();
+            error.to_string()
+        })?;
+        let measured = measure(&lane, &self.around);
+        let stopped = lane.services.stop(self.around.family);
+        // Also what `prepare` left.
+        self.around.family.stop_newer(&before);
+        let measured = measured?;
+        stopped.map_err(|error| error.to_string())?;
+        Ok(measured)
+    }
+
+    fn count_instructions(
+        &mut self,
+        valgrind: &Path,
+        at: usize,
+        round: usize,
+    ) -> Result<(), String> {
+        if self.task.workload.services.is_empty() {
+            let count = count_instructions(valgrind, &self.lanes[at], &self.around)?;
+            self.table.add_instructions(at, round, None, count);
+            return Ok(());
+        }
+        let dir = instructions_dir(self.around.scratch)?;
+        let of_service = |name: &str| dir.join(name);
+        let wrap = |name: &str, call: &Invocation| {
+            let dir = of_service(name);
+            // Where it can't be made, valgrind says so.
+            let _ = std::fs::create_dir(&dir);
+            callgrind::wrap(valgrind, call, &dir)
+        };
+        let simulated = Simulated {
+            wrap: Some(&wrap),
+            patience: SIMULATION,
+        };
+        let before = self.around.family.members();
+        let counted = lane(self.task, &self.contestants[at], simulated, &self.around)
+            .map_err(|error| {
+                self.around.family.let_go();
+                error.to_string()
+            })
+            .and_then(|lane| {
+                let names: Vec<String> = lane
+                    .services
+                    .members()
+                    .map(|(name, _)| name.to_owned())
+                    .collect();
+                let zeroed = lane
+                    .services
+                    .pids()
+                    .into_iter()
+                    .try_for_each(|pid| callgrind::zero(valgrind, pid));
+                let ran = zeroed.and_then(|()| run_simulated(&lane, &self.around));
+                let stopped = lane.services.stop(self.around.family);
+                ran?;
+                stopped.map_err(|error| error.to_string())?;
+                Ok(names)
+            });
+        self.around.family.stop_newer(&before);
+        let mut total = 0;
+        for name in counted? {
+            let count = callgrind::total(&of_service(&name))?;
+            total += count;
+            self.table.add_instructions(at, round, Some(&name), count);
+        }
+        self.table.add_instructions(at, round, None, total);
+        Ok(())
     }
 
     fn take(&mut self, at: usize, round: usize, measured: Measured) -> Result<(), EvaluateError> {

@@ -3,21 +3,27 @@
 use super::callgrind;
 use super::counters::{Counters, Counts};
 use super::figures::{self, FigureError, Outputs};
+use super::services::Used;
 use super::weather::{Air, Watch};
 use crate::config::{MetricSource, Workload};
 use crate::metrics::Reading;
 use crate::stage::family::{Ended, Family};
-use crate::stage::workload::execute;
+use crate::stage::services::Services;
+use crate::stage::workload::{blame, execute};
 use crate::tool::Invocation;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// What a build of the program runs in.
 #[derive(Debug)]
 pub(super) struct Lane {
     /// What runs.
     pub(super) call: Invocation,
+    /// What runs beside it.
+    pub(super) services: Services,
     /// Its directory.
     pub(super) tmp: tempfile::TempDir,
 }
@@ -70,6 +76,8 @@ pub(super) struct Around<'a> {
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) ended: Ended,
+    /// Processor time of each service meanwhile.
+    pub(super) services: BTreeMap<String, Duration>,
     /// `None` of a program that is smaller than we are: a process has its parent's memory until it
     /// executes another program, and the kernel counts that too (`exec_mmap` in fs/exec.c).
     pub(super) peak_memory: Option<u64>,
@@ -95,6 +103,7 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
     let written = outputs(&stdout, &stderr, lane, around);
     let files = figures::Before::look(around.metrics, written.0);
     let inherited = own_memory();
+    let before_run = Used::until_now(&lane.services);
     let watch = Watch::start();
     let counters = Counters::open();
     let connect = |command: &mut Command| scratch.connect(command);
@@ -110,16 +119,22 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
         Ok(ended) => ended,
         Err(error) => {
             family.stop_newer(&before);
+            let error = blame(&lane.services, workload, error);
             return Err(in_words(&error, lane, around));
         }
     };
     let counts = counters.read();
-    let air = watch.end(&ended.usage);
+    let services = Used::until_now(&lane.services).since(&before_run);
+    let mut usage = ended.usage;
+    // They are no others.
+    usage.user += services.values().sum::<Duration>();
+    let air = watch.end(&usage);
     // What it left running would disturb the next one.
     family.stop_newer(&before);
     let peak_memory = ended.usage.peak_memory;
     Ok(Measured {
         ended,
+        services,
         peak_memory: (peak_memory > inherited).then_some(peak_memory),
         counts,
         air,
@@ -137,9 +152,7 @@ pub(super) fn count_instructions(
     lane: &Lane,
     around: &Around<'_>,
 ) -> Result<u64, String> {
-    let dir = around.scratch.0.path().join("callgrind");
-    let _ = std::fs::remove_dir_all(&dir);
-    std::fs::create_dir(&dir).map_err(|error| error.to_string())?;
+    let dir = instructions_dir(around.scratch)?;
     let before = around.family.members();
     let call = callgrind::wrap(valgrind, &lane.call, &dir);
     let connect = |command: &mut Command| around.scratch.connect(command);
@@ -150,6 +163,40 @@ pub(super) fn count_instructions(
         Ok(_) => callgrind::total(&dir),
         Err(error) => Err(in_words(&error, lane, around)),
     }
+}
+
+/// Runs the load of services that are simulated; it is as it always is.
+///
+/// # Errors
+///
+/// In words.
+pub(super) fn run_simulated(lane: &Lane, around: &Around<'_>) -> Result<(), String> {
+    let before = around.family.members();
+    let connect = |command: &mut Command| around.scratch.connect(command);
+    let ended = execute(
+        "run",
+        around.workload,
+        &lane.call,
+        None,
+        around.family,
+        &connect,
+    );
+    around.family.stop_newer(&before);
+    match ended {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            let error = blame(&lane.services, around.workload, error);
+            Err(in_words(&error, lane, around))
+        }
+    }
+}
+
+/// An empty directory for callgrind's files.
+pub(super) fn instructions_dir(scratch: &Scratch) -> Result<PathBuf, String> {
+    let dir = scratch.0.path().join("callgrind");
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir(&dir).map_err(|error| error.to_string())?;
+    Ok(dir)
 }
 
 /// An error with what the program said last.

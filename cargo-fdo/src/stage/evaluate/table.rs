@@ -76,6 +76,11 @@ impl Table {
             let kind = Kind(name, unit, Better::Lower, Origin::Kernel);
             self.put(kind, variant, round, vec![value]);
         }
+        for (service, time) in &measured.services {
+            let name = format!("CPU time of {service}");
+            let kind = Kind(&name, Some("s"), Better::Lower, Origin::Kernel);
+            self.put(kind, variant, round, vec![time.as_secs_f64()]);
+        }
         // A row without values says that it is not known.
         let memory = measured.peak_memory.map(|bytes| bytes as f64);
         let kind = Kind("peak memory", Some("B"), Better::Lower, Origin::Kernel);
@@ -104,9 +109,17 @@ impl Table {
         }
     }
 
-    /// Instructions by callgrind.
-    pub(super) fn add_instructions(&mut self, variant: usize, round: usize, count: u64) {
-        let kind = Kind(INSTRUCTIONS, None, Better::Lower, Origin::Callgrind);
+    /// Instructions by callgrind, of the workload or of one of its services.
+    pub(super) fn add_instructions(
+        &mut self,
+        variant: usize,
+        round: usize,
+        service: Option<&str>,
+        count: u64,
+    ) {
+        let of_service = service.map(|name| format!("instructions of {name} (callgrind)"));
+        let name = of_service.as_deref().unwrap_or(INSTRUCTIONS);
+        let kind = Kind(name, None, Better::Lower, Origin::Callgrind);
         self.put(kind, variant, round, vec![count as f64]);
     }
 

@@ -1,0 +1,272 @@
+//! Services of a workload: started in order, waited for, watched, and stopped in a way that keeps
+//! the counters of instrumented programs.
+//!
+//! ```text
+//! start   each after what it needs, ready before the next one starts
+//! prepare by the workload; what they counted meanwhile is dropped
+//! run     by the workload; a service that ends now has crashed
+//! stop    in the reverse order; who does not heed its signal is asked for its counters first
+//! ```
+
+mod error;
+mod log;
+pub(super) mod ports;
+mod ready;
+mod stop;
+
+pub(super) use error::ServiceError;
+pub(super) use ports::Ports;
+
+use super::family::{Family, Served};
+use super::workload::WorkloadError;
+use crate::config::{Placeholder, Service};
+use crate::profile::object_file;
+use crate::tool::Invocation;
+use error::Fault;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// The value of a placeholder.
+pub(super) type Value<'a> = &'a mut dyn FnMut(&Placeholder) -> Result<OsString, WorkloadError>;
+
+/// Where services run.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// The workspace root.
+    pub(super) root: &'a Path,
+    /// Where their logs go.
+    pub(super) logs: &'a Path,
+    /// `LLVM_PROFILE_FILE` of the workload; each service has a directory of its own beside.
+    pub(super) profile_file: &'a str,
+    /// What each service is started by, instead of by itself: a simulator that counts
+    /// instructions, say.
+    pub(super) wrap: Option<&'a dyn Fn(&str, &Invocation) -> Invocation>,
+    /// How many times as long everything may take.
+    pub(super) patience: u32,
+}
+
+/// Services that run.
+#[derive(Debug, Default)]
+pub(super) struct Services {
+    running: Vec<Running>,
+}
+
+/// A service that was started.
+#[derive(Debug)]
+struct Running {
+    service: Service,
+    served: Served,
+    command: String,
+    log: PathBuf,
+    /// Where its raw profiles go, if its program has counters.
+    raw: Option<PathBuf>,
+    stop: stop::Way,
+    patience: u32,
+}
+
+/// What there is to say of services that were stopped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StoppedServices {
+    /// Who had to be killed, and what became of its counters.
+    pub killed: Vec<String>,
+}
+
+impl Services {
+    /// Starts services, each after what it needs.
+    ///
+    /// # Errors
+    ///
+    /// One does not start, ends, or is not ready in time. Those before it still run: the family
+    /// stops them.
+    pub(super) fn start(
+        family: &Family,
+        services: &[Service],
+        place: Place<'_>,
+        value: Value<'_>,
+    ) -> Result<Services, WorkloadError> {
+        let mut started = Services::default();
+        for service in services {
+            let call = service_call(service, place, value)?;
+            let ready = ready::Check::of(service, place, value)?;
+            if let Some(address) = ready.address() {
+                ports::check_is_free(&address).map_err(|owner| {
+                    ServiceError::new(
+                        service,
+                        None,
+                        Fault::PortInUse {
+                            address: address.clone(),
+                            owner,
+                        },
+                    )
+                })?;
+            }
+            let log = log::place(service, place, value)?;
+            let raw = profile_dir(place.profile_file, &service.name)
+                .filter(|_| has_counters(&call.program));
+            let stop = stop::Way::of(service, place, value)?;
+            let shown = call.to_string();
+            let started_by = match place.wrap {
+                Some(wrap) => wrap(&service.name, &call),
+                None => call,
+            };
+            let served = spawn(family, service, &started_by, &log)?;
+            let running = Running {
+                service: service.clone(),
+                served,
+                command: shown,
+                log,
+                raw,
+                stop,
+                patience: place.patience,
+            };
+            started.running.push(running);
+            let running = started.running.last().expect("it was pushed");
+            ready::wait(family, running, &ready)?;
+        }
+        Ok(started)
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// The first that has ended while it should not have.
+    pub(super) fn fallen(&self) -> Option<ServiceError> {
+        self.running.iter().find_map(Running::fallen)
+    }
+
+    /// All their processes.
+    pub(super) fn pids(&self) -> BTreeSet<i32> {
+        self.running.iter().flat_map(Running::members).collect()
+    }
+
+    /// The processes of each, by its name.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, BTreeSet<i32>)> {
+        self.running
+            .iter()
+            .map(|running| (running.service.name.as_str(), running.members()))
+    }
+
+    /// Drops what instrumented services have counted until now.
+    pub(super) fn forget_preparation(&self) {}
+
+    /// Stops them, the last one first.
+    ///
+    /// # Errors
+    ///
+    /// An instrumented one left no raw profile, or what stops one failed. All are stopped then too.
+    pub(super) fn stop(self, family: &Family) -> Result<StoppedServices, WorkloadError> {
+        family.let_go();
+        let mut said = StoppedServices::default();
+        let mut first = None;
+        for running in self.running.iter().rev() {
+            match stop::stop(family, running) {
+                Ok(words) => said.killed.extend(words),
+                Err(error) => first = first.or(Some(error)),
+            }
+        }
+        for running in &self.running {
+            if let Some(raw) = &running.raw
+                && crate::fs::walk(raw).unwrap_or_default().is_empty()
+            {
+                first = first.or(Some(
+                    running.fault(Fault::NoProfile { dir: raw.clone() }).into(),
+                ));
+            }
+        }
+        first.map_or(Ok(said), Err)
+    }
+}
+
+impl Running {
+    fn fallen(&self) -> Option<ServiceError> {
+        let status = self.served.status()?;
+        let is_left_behind = self.service.forks && status.success();
+        (!is_left_behind).then(|| self.fault(Fault::Ended { status }))
+    }
+
+    fn fault(&self, fault: Fault) -> ServiceError {
+        ServiceError::new(&self.service, Some((&self.command, &self.log)), fault)
+    }
+
+    /// Its processes: those that carry its mark, and those below them.
+    fn members(&self) -> BTreeSet<i32> {
+        let mark = format!("{}={}", MARK, mark(&self.service.name));
+        let mut members = super::guard::marked(Path::new("/proc"), mark.as_bytes());
+        if self.served.status().is_none() {
+            members.insert(self.served.pid);
+        }
+        members
+    }
+}
+
+/// The variable that says of which service a process is.
+const MARK: &str = "CARGO_FDO_SERVICE";
+
+fn mark(service: &str) -> String {
+    format!("{}/{service}", std::process::id())
+}
+
+fn service_call(
+    service: &Service,
+    place: Place<'_>,
+    value: Value<'_>,
+) -> Result<Invocation, WorkloadError> {
+    let mut call = service.run.invocation(value)?;
+    for (name, template) in &service.env {
+        call = call.env(name, template.expand(value)?);
+    }
+    if let Some(dir) = profile_dir(place.profile_file, &service.name) {
+        call = call.env("LLVM_PROFILE_FILE", beside(place.profile_file, &dir));
+    }
+    Ok(call.cwd(match &service.cwd {
+        Some(dir) => place.root.join(dir),
+        None => place.root.to_owned(),
+    }))
+}
+
+/// The directory of a service's own beside the workload's raw profiles.
+fn profile_dir(profile_file: &str, service: &str) -> Option<PathBuf> {
+    Some(Path::new(profile_file).parent()?.join(service))
+}
+
+fn beside(profile_file: &str, dir: &Path) -> PathBuf {
+    dir.join(Path::new(profile_file).file_name().unwrap_or_default())
+}
+
+fn has_counters(program: &Path) -> bool {
+    program.components().count() > 1
+        && std::fs::read(program).is_ok_and(|bytes| {
+            object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters)
+        })
+}
+
+fn spawn(
+    family: &Family,
+    service: &Service,
+    call: &Invocation,
+    log: &Path,
+) -> Result<Served, WorkloadError> {
+    let file = File::create(log)
+        .and_then(|file| Ok((file.try_clone()?, file)))
+        .map_err(|error| crate::fs::FsError::new("write", log, error))?;
+    let mut command = call.command();
+    command
+        .env(MARK, mark(&service.name))
+        .stdin(Stdio::null())
+        .stdout(file.0)
+        .stderr(file.1);
+    family.serve(&mut command, service.forks).map_err(|source| {
+        let source = call.start_error(source);
+        ServiceError::new(service, None, Fault::Start { source }).into()
+    })
+}
+
+/// Asks processes to save their counters now.
+fn save(_raw: &Path, _pids: &BTreeSet<i32>) -> String {
+    String::new()
+}
