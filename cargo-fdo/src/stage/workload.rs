@@ -214,6 +214,9 @@ pub fn prepare(
     running: &Running,
 ) -> Result<Ready, WorkloadError> {
     let family = Family::found();
+    if let Some(raw_dir) = Path::new(place.profile_files.run).parent() {
+        family.heed_counters(raw_dir);
+    }
     let connect = |command: &mut Command| running.connect(command);
     let (call, tmp) = prepare_in(&family, workload, place, &connect)?;
     Ok(Ready { call, family, tmp })
