@@ -108,7 +108,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         }
         instrumented = Some(start);
     } else {
-        raws = vec![collect::run(&args.collect)?];
+        let collected = collect::run(&args.collect)?;
+        train::say_lost(&collected.workload, &collected.losses, &session.ui);
+        raws = vec![collected];
         entries.extend(raws.iter().map(entry));
         instrumented = None;
     }
@@ -298,6 +300,7 @@ fn entry(raw: &RawProfiles) -> WorkloadEntry {
         name: raw.workload.clone(),
         weight: raw.weight,
         files: raw.files.len(),
+        lost_processes: raw.losses.count(),
         seconds: raw.duration.as_secs_f64(),
         slowdown: None,
     }

@@ -70,6 +70,11 @@ impl Marks {
         }
     }
 
+    /// Whether a file below raw profiles is a mark.
+    pub(super) fn are_at(file: &Path) -> bool {
+        file.parent().is_some_and(|dir| dir.ends_with(MARKS))
+    }
+
     /// Looks at forked processes that live, while a workload runs.
     pub(super) fn look(&mut self) {
         for mark in read(&self.dir) {
@@ -202,7 +207,10 @@ mod tests {
         put("999999991-0", "0000000000 rs\n/x/graphd".into());
         put("999999991-1", "0000000003 rs\n/x/graphd".into());
         put("999999992-0", "0000000000 fs\n/x/graphd".into());
-        put(&format!("{own}-0"), format!("0000000000 rs\n{}", program.display()));
+        put(
+            &format!("{own}-0"),
+            format!("0000000000 rs\n{}", program.display()),
+        );
         // Executed this test since.
         put(&format!("{own}-1"), "0000000000 fs\n/bin/other".into());
         let mut marks = Marks::of(dir.path());
@@ -215,7 +223,10 @@ mod tests {
         assert_eq!(marks.lost(), [lost]);
         assert!(!dir.path().join(MARKS).join(format!("{own}-1")).exists());
         // A fork that is seen to stay the same program counts.
-        put(&format!("{own}-2"), format!("0000000000 fs\n{}", program.display()));
+        put(
+            &format!("{own}-2"),
+            format!("0000000000 fs\n{}", program.display()),
+        );
         std::thread::sleep(SETTLED * 2);
         marks.look();
         assert_eq!(marks.settled.len(), 1);

@@ -23,6 +23,7 @@ pub mod flamegraph;
 mod harness;
 pub mod images;
 pub mod instrument;
+pub mod lost;
 mod marks;
 pub mod merge;
 pub mod optimize;

@@ -99,9 +99,8 @@ impl Waiting {
     fn is_done(&mut self) -> bool {
         let before = self.open.len();
         // Without its mark the process has ended, and saved.
-        self.open.retain(|(path, saves)| {
-            marks::at(path).is_some_and(|mark| mark.saves <= *saves)
-        });
+        self.open
+            .retain(|(path, saves)| marks::at(path).is_some_and(|mark| mark.saves <= *saves));
         if self.open.len() < before {
             self.first.get_or_insert_with(Instant::now);
         }
