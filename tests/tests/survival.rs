@@ -234,3 +234,48 @@ fn a_supervisor_that_kills_takes_the_counters_and_this_is_said() {
         .stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
         .stderr_has("`continuous = true`");
 }
+
+#[test]
+fn continuous_mode_keeps_what_is_killed_and_the_build_uses_it() {
+    require!(&tools::llvm("clang"));
+    let killed = format!("{}; kill -KILL $!; wait $!; test $? = 137", start("plain"));
+    let t = project(&[("killed", killed), ("murder", "{bin:app} murder".into())]);
+    let file = t.read("fdo.toml");
+    t.write("fdo.toml", &format!("continuous = true\n{file}"));
+    for (workload, all) in [("killed", 1000), ("murder", 2000)] {
+        t.cargo_fdo(["train", "--no-overhead", "-w", workload])
+            .succeeds()
+            .stderr_lacks(LOST);
+        assert_eq!(served(&t), (all, all), "{workload}");
+    }
+    // The functions are the same as those that are compiled without its flags.
+    t.cargo_fdo(["build"]).succeeds();
+    assert_eq!(t.used("Rust"), Some(1.0));
+    assert_eq!(t.used("C and C++"), Some(1.0));
+}
+
+#[test]
+fn continuous_mode_in_one_language_alone_is_refused() {
+    require!(&tools::llvm("clang"));
+    let clang = tools::llvm("clang");
+    // What a compiler does that does not know the option, or forgets it.
+    let half = format!(
+        "#!/bin/sh\nfor arg do shift; case $arg in *counter-relocation*) set -- \"$@\" \
+         -unroll-max-count=8 ;; *) set -- \"$@\" \"$arg\" ;; esac; done\nexec {clang} \"$@\"\n"
+    );
+    let t = project(&[("once", "{bin:app} once".into())]).file("half", &half);
+    let file = t.read("fdo.toml");
+    t.write("fdo.toml", &format!("continuous = true\n{file}"));
+    let script = t.path("half");
+    make_executable(&script);
+    let t = t.env("CC", script.clone()).env("CXX", script);
+    t.cargo_fdo(["train", "--no-overhead", "-w", "once"])
+        .fails_with(3)
+        .stderr_has("`continuous = true` does not work with rustc ")
+        .stderr_has("`fdo_canary_c` was counted 0 times, but ran 1000 times");
+}
+
+fn make_executable(path: &std::path::Path) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}

@@ -251,6 +251,24 @@ impl Job {
     }
 }
 
+/// Where raw profiles go.
+#[derive(Debug, Clone, Copy)]
+pub struct Raw<'a> {
+    /// The directory of all jobs.
+    pub dir: &'a Path,
+    /// Whether programs have counters that survive SIGKILL.
+    pub continuous: bool,
+}
+
+/// The value of `LLVM_PROFILE_FILE` for raw profiles in `dir`.
+pub fn profile_file(dir: &Path, continuous: bool) -> String {
+    if continuous {
+        flags::continuous_profile_file(dir)
+    } else {
+        flags::raw_profile_file(dir)
+    }
+}
+
 /// Runs one job; its raw profiles go below `raw`.
 ///
 /// `position`: which one it is, of how many.
@@ -263,14 +281,14 @@ pub fn run(
     job: &Job,
     cargo_call: &dyn Fn(&str) -> Invocation,
     place: Place<'_>,
-    raw: &Path,
+    raw: Raw<'_>,
     position: (usize, usize),
     ui: &Ui,
 ) -> Result<RawProfiles, TrainError> {
-    let dir = job.raw_dir(raw);
+    let dir = job.raw_dir(raw.dir);
     fs::create_dir(&dir)?;
     Marks::prepare(&dir)?;
-    let pattern = flags::raw_profile_file(&dir);
+    let pattern = profile_file(&dir, raw.continuous);
     let mut duration = Duration::ZERO;
     let mut lost = Vec::new();
     for round in 1..=job.repeat {

@@ -360,12 +360,36 @@ extern "C" fn before_fork() {
     set_errno(errno);
 }
 
-extern "C" fn in_child() {
-    // In continuous mode parent and child count in one file.
-    if is_continuous() {
+extern "C" {
+    fn __llvm_profile_disable_continuous_mode();
+}
+// Older runtimes have none.
+core::arch::global_asm!(".weak __llvm_profile_disable_continuous_mode");
+
+/// Continuous mode has parent and child count in one mapped file, and each loses some of its counts
+/// to the other. The child maps a file of its own: the mode has to begin anew, with another name.
+unsafe fn count_elsewhere() {
+    let disable: unsafe extern "C" fn() = __llvm_profile_disable_continuous_mode;
+    // Compilers know that no function is at address 0.
+    if core::ptr::read_volatile(&disable as *const _ as *const usize) == 0
+        || !pattern_has(b'c')
+        || !pattern_has(b'p')
+    {
         return;
     }
+    // Those of before the mode began, which the new file would begin with.
+    __llvm_profile_reset_counters();
+    disable();
+    name_child();
+}
+
+extern "C" fn in_child() {
     let errno = errno();
+    if is_continuous() {
+        unsafe { count_elsewhere() };
+        set_errno(errno);
+        return;
+    }
     // A thread that was saving is not in this process.
     BUSY.store(false, Ordering::Release);
     let hung: Handler = give_up;
