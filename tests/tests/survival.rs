@@ -1,6 +1,7 @@
 //! Counters survive what daemons go through; what is lost is said, and the rest is exact.
 
-use fdo_tests::{Sandbox, projects::BY_HAND, require, tools};
+use fdo_tests::projects::{BY_HAND, SHARED};
+use fdo_tests::{Sandbox, require, tools};
 
 /// `app MODE READY` does a thousand rounds of work in Rust and in C, and then what its mode says.
 const MAIN: &str = r#"
@@ -202,6 +203,24 @@ fn forked_processes_count_for_themselves() {
     let run = train("daemon");
     run.stderr_lacks(LOST);
     assert_eq!((served(&t), lost(&t)), ((2000, 2000), 0));
+}
+
+#[test]
+fn a_shared_library_saves_and_forks_with_its_program() {
+    require!(&tools::llvm("clang"));
+    let default = format!("{}; kill -TERM $!; wait $!; test $? = 143", start("plain"));
+    let t = project(&[
+        ("default", default),
+        ("workers", "{bin:app} workers".into()),
+        ("deaf", start("deaf")),
+    ])
+    .file("build.rs", SHARED);
+    for (workload, all) in [("default", 1000), ("workers", 5000), ("deaf", 1000)] {
+        t.cargo_fdo(["train", "--no-overhead", "-w", workload])
+            .succeeds()
+            .stderr_lacks(LOST);
+        assert_eq!(served(&t), (all, all), "{workload}");
+    }
 }
 
 #[test]
