@@ -18,6 +18,7 @@
 //! -------------------------|----------------|-------------------------------------------------
 //! `method`                 | `"instrument"` | `"instrument"` or `"sample"`
 //! `c-compiler`             | `"auto"`       | `"auto"`, `"keep"`, or a clang: name or path
+//! `continuous`             | `false`        | whether counters survive SIGKILL, for value profiles
 //! `rustc-bootstrap`        | `false`        | whether `RUSTC_BOOTSTRAP` may open rustc for samples
 //! `min-match`              | `0.8`          | share of the profile's counts: `0.8` or `"80%"`
 //! `max-loss`               | `0.01`         | share of files or counts a merge may lose
@@ -113,6 +114,8 @@ pub struct Config {
     pub method: Method,
     /// Which compiler C and C++ are built with.
     pub c_compiler: CCompilerChoice,
+    /// Whether counters are saved at every moment, so that they survive SIGKILL.
+    pub continuous: bool,
     /// Whether crates may be compiled with `RUSTC_BOOTSTRAP` set where rustc's option for samples
     /// is unstable.
     pub rustc_bootstrap: bool,
@@ -198,6 +201,7 @@ impl Default for Config {
             file: None,
             method: Method::default(),
             c_compiler: CCompilerChoice::default(),
+            continuous: false,
             rustc_bootstrap: false,
             min_match: None,
             max_loss: 0.01,

@@ -284,6 +284,9 @@ fn rust_order(
     match (phase, slices) {
         (Phase::Instrument, _) => {
             order.flags = flags::rustc_instrument(&inputs.layout.raw_by_hand());
+            if inputs.config.continuous {
+                order.flags.extend(flags::rustc_continuous());
+            }
             order.flags.extend(policy.rustflags.iter().cloned());
             if signals::supported(&inputs.cargo.target) {
                 let object = signal_object(inputs);
@@ -389,6 +392,9 @@ fn c_order(
     match (phase, slices) {
         (Phase::Instrument, _) => {
             order.flags = flags::clang_instrument(policy.counters, &inputs.layout.raw_by_hand());
+            if inputs.config.continuous {
+                order.flags.extend(flags::clang_continuous());
+            }
             order.flags.extend(policy.cflags.iter().cloned());
             order.link_flags = flags::clang_instrument_link(policy.counters);
             if signals::supported(&inputs.cargo.target) {

@@ -63,6 +63,27 @@ pub fn rustc_instrument(default_dir: &Path) -> Vec<String> {
     vec![format!("-Cprofile-generate={}", default_dir.display())]
 }
 
+/// What makes counters survive whatever ends the process, beside `-fprofile-generate`: the runtime
+/// maps its file into the program, and counters are reached through the mapping. Values (targets of
+/// indirect calls, sizes) can't be counted so.
+///
+/// In both languages or in none: where one lacks them, all its counts are zero, without a word.
+const CONTINUOUS: [&str; 2] = ["-runtime-counter-relocation", "-disable-vp=true"];
+
+/// What rustc is told for counters in continuous mode, beside [`rustc_instrument`].
+pub fn rustc_continuous() -> Vec<String> {
+    let options = CONTINUOUS.iter();
+    options.map(|it| format!("-Cllvm-args={it}")).collect()
+}
+
+/// What clang is told for counters in continuous mode, beside [`clang_instrument`].
+pub fn clang_continuous() -> Vec<String> {
+    let options = CONTINUOUS.iter();
+    options
+        .flat_map(|it| ["-mllvm".to_owned(), (*it).to_owned()])
+        .collect()
+}
+
 /// What rustc is told when it uses a slice. With `verify` the compiler names each function
 /// that it applied the profile to.
 pub fn rustc_optimize(slice: &Path, pins: Pins, verify: bool) -> Vec<String> {
@@ -180,6 +201,11 @@ pub fn raw_profile_file(dir: &Path) -> String {
     format!("{}/%p-%m.profraw", dir.display())
 }
 
+/// The same for continuous mode, which `%c` asks for.
+pub fn continuous_profile_file(dir: &Path) -> String {
+    format!("{}/%c%p-%m.profraw", dir.display())
+}
+
 /// Whether a phase has counters that need a runtime at the link.
 pub fn needs_runtime(phase: Phase) -> bool {
     phase == Phase::Instrument
@@ -207,6 +233,13 @@ mod tests {
     fn front_end_counters_are_not_asked_for_evidence_they_cannot_give() {
         let flags = clang_optimize(Counters::Frontend, Path::new("/s"), PINS, true);
         assert!(!flags.iter().any(|flag| flag.contains("pgo-view")));
+    }
+
+    #[test]
+    fn continuous_mode_is_the_same_in_both_languages() {
+        let rust = rustc_continuous().join(" ").replace("-Cllvm-args=", "");
+        let c = clang_continuous().join(" ").replace("-mllvm ", "");
+        assert_eq!(rust, c);
     }
 
     #[test]

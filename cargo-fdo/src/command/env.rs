@@ -28,6 +28,7 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         EnvPhase::Instrument => {
             let toolbox = session.toolbox(Method::Instrument)?;
             session.make_signal_object(&toolbox)?;
+            session.prove_continuous_mode(&toolbox)?;
             (Phase::Instrument, toolbox, None)
         }
         EnvPhase::Sample => (Phase::Sample, session.toolbox(Method::Sample)?, None),

@@ -105,6 +105,7 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
                 .into_owned(),
             weight: u32::try_from(weight).unwrap_or(u32::MAX),
             files: 1,
+            lost_processes: 0,
             seconds: 0.0,
             slowdown: None,
         });

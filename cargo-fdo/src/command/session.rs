@@ -10,8 +10,9 @@ use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
 use crate::store::campaign::Method;
 use crate::store::{Layout, Lock, keys};
+use crate::tool::canary::continuous::CCommand;
 use crate::tool::rustc::Rustc;
-use crate::tool::{Invocation, signals};
+use crate::tool::{Invocation, canary, signals};
 use crate::toolbox::{Origin, RustSamples, Toolbox, Verdict};
 use crate::ui::Ui;
 use crate::workspace::{self, Query, Workspace};
@@ -226,6 +227,28 @@ impl Session {
             signals::build(&toolbox.rustc, &self.cargo.target_argument, &object)?;
         }
         Ok(())
+    }
+
+    /// Whether counters survive SIGKILL with these compilers, where fdo.toml asks for that.
+    ///
+    /// # Errors
+    ///
+    /// If they do not.
+    pub fn prove_continuous_mode(&self, toolbox: &Toolbox) -> Result<()> {
+        if !self.config.continuous || self.settings.dry_run {
+            return Ok(());
+        }
+        let c = CCommand {
+            command: &toolbox.c.cc,
+            version: &toolbox.c.version,
+        };
+        fs::create_dir(&self.layout.tmp())?;
+        Ok(canary::continuous::continuous(
+            &toolbox.rustc,
+            (toolbox.c.verdict == Verdict::Fits).then_some(c),
+            toolbox.profdata()?,
+            &self.layout.tmp(),
+        )?)
     }
 
     /// Writes orders and keys; drops C objects of other orders first.

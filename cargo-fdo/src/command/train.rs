@@ -15,7 +15,7 @@ use crate::settings::profile_dir;
 use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
 use crate::stage::origin::Origin;
-use crate::stage::train::{self, BuildCommand, Job, JobKind, RawProfiles};
+use crate::stage::train::{self, BuildCommand, Job, JobKind, Raw, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
 use crate::store::campaign::{
@@ -25,7 +25,7 @@ use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
 use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs it.
 ///
@@ -108,7 +108,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         }
         instrumented = Some(start);
     } else {
-        raws = vec![collect::run(&args.collect)?];
+        let collected = collect::run(&args.collect)?;
+        train::say_lost(&collected.workload, &collected.losses, &session.ui);
+        raws = vec![collected];
         entries.extend(raws.iter().map(entry));
         instrumented = None;
     }
@@ -208,6 +210,7 @@ fn instrument(
     commands: &[BuildCommand],
 ) -> Result<Instrumented> {
     session.make_signal_object(toolbox)?;
+    session.prove_continuous_mode(toolbox)?;
     session.prepare(plan)?;
     session.ui.status(
         "Building",
@@ -233,8 +236,9 @@ fn instrument(
 
 fn say_where(session: &Session, done: &Instrumented) -> Result<()> {
     fs::create_dir(&session.layout.raw_by_hand())?;
+    let pattern = train::profile_file(Path::new("DIR"), session.config.continuous);
     session.ui.note(format_args!(
-        "run it with LLVM_PROFILE_FILE=DIR/%p-%m.profraw, then `cargo fdo train --collect DIR`; \
+        "run it with LLVM_PROFILE_FILE={pattern}, then `cargo fdo train --collect DIR`; \
          without the variable it writes into `{}`",
         session.layout.raw_by_hand().display()
     ));
@@ -286,7 +290,10 @@ fn run_jobs(
             job,
             &cargo_call,
             place,
-            &raw,
+            Raw {
+                dir: &raw,
+                continuous: session.config.continuous,
+            },
             position,
             &session.ui,
         )?);
@@ -299,6 +306,7 @@ fn entry(raw: &RawProfiles) -> WorkloadEntry {
         name: raw.workload.clone(),
         weight: raw.weight,
         files: raw.files.len(),
+        lost_processes: raw.losses.count(),
         seconds: raw.duration.as_secs_f64(),
         slowdown: None,
     }
@@ -385,7 +393,7 @@ fn show(
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
     for job in jobs {
         let raw = job.raw_dir(&session.layout.raw());
-        let pattern = flags::raw_profile_file(&raw);
+        let pattern = train::profile_file(&raw, session.config.continuous);
         match &job.kind {
             JobKind::Cargo {
                 subcommand,

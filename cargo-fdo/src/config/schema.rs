@@ -30,6 +30,9 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
     }) {
         config.c_compiler = compiler;
     }
+    if let Some(continuous) = top.read("continuous", problems, value::flag) {
+        config.continuous = continuous;
+    }
     if let Some(allowed) = top.read("rustc-bootstrap", problems, value::flag) {
         config.rustc_bootstrap = allowed;
     }

@@ -14,6 +14,7 @@ pub use usage::{NOTABLE, UseReport};
 use crate::profile::names;
 use crate::settings::MinMatch;
 use crate::stage::census::Row;
+use crate::stage::lost::processes;
 use crate::store::Manifest;
 use crate::store::campaign::Method;
 use crate::toolbox::{Toolbox, Verdict};
@@ -114,10 +115,14 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
         } else {
             String::new()
         };
+        let lost = match workload.lost_processes {
+            0 => String::new(),
+            lost => format!(", {} without one", processes(lost)),
+        };
         ui.status(
             "Trained",
             format_args!(
-                "`{}`{time}{slowdown}, {}",
+                "`{}`{time}{slowdown}, {}{lost}",
                 workload.name,
                 files(manifest, workload.files)
             ),

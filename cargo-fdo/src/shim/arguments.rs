@@ -98,6 +98,12 @@ impl Unit {
         self.is_test || self.crate_types.iter().any(|kind| kind == "bin")
     }
 
+    /// A library that other programs load, with a runtime of its own where it has counters.
+    pub(super) fn is_shared_library(&self) -> bool {
+        let mut kinds = self.crate_types.iter();
+        kinds.any(|kind| kind == "cdylib" || kind == "dylib")
+    }
+
     /// Where rustc writes the dep-info.
     pub(super) fn dep_info(&self) -> Option<PathBuf> {
         let name = format!("{}{}.d", self.crate_name, self.extra_filename);

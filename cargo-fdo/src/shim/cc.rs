@@ -90,8 +90,9 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         ours.extend(order.flags.iter().filter(ours_counts));
     }
     if call.action == Action::Link {
-        // The signal object has its place in programs; a library has no `main` to stop.
-        let links = |flag: &&String| call.is_program || !flag.ends_with(".o");
+        // The signal object belongs to what is loaded: a shared library has a runtime of its own, and
+        // its counters are lost with the program's. Linked twice into one image, it would save twice.
+        let links = |flag: &&String| call.is_image || !flag.ends_with(".o");
         ours.extend(order.link_flags.iter().filter(links));
     }
     let (options, inputs) = split_at_inputs(&kept, &expanded);

@@ -26,8 +26,8 @@ pub(super) struct Call {
     pub(super) sources: Vec<String>,
     pub(super) output: Option<PathBuf>,
     pub(super) depfile: Option<PathBuf>,
-    /// `-shared`, `-r` or the like: a link without a `main`.
-    pub(super) is_program: bool,
+    /// A program or a shared library: a link that is not to be linked again (`-r`).
+    pub(super) is_image: bool,
 }
 
 /// Options whose value is the next argument.
@@ -99,7 +99,7 @@ impl Call {
             sources: Vec::new(),
             output: None,
             depfile: None,
-            is_program: true,
+            is_image: true,
         };
         let mut inputs = 0;
         let mut asks = false;
@@ -115,7 +115,7 @@ impl Call {
                 "-MF" => call.depfile = rest.next().map(|value| PathBuf::from(&*value)),
                 "-MD" | "-MMD" => writes_deps = true,
                 "-x" => language = rest.next().map(|value| value.into_owned()),
-                "-shared" | "-r" | "-dynamiclib" | "-bundle" => call.is_program = false,
+                "-r" => call.is_image = false,
                 option
                     if QUESTIONS.contains(&option)
                         || option.starts_with("-print-")
@@ -335,8 +335,9 @@ mod tests {
     #[test]
     fn links_are_told_from_compilations() {
         assert_eq!(parse("a.o b.o -o prog").action, Action::Link);
-        assert!(parse("a.o -o prog").is_program);
-        assert!(!parse("-shared a.o -o lib.so").is_program);
+        assert!(parse("a.o -o prog").is_image);
+        assert!(parse("-shared a.o -o lib.so").is_image);
+        assert!(!parse("-r a.o b.o -o ab.o").is_image);
         let both = parse("main.c -o prog");
         assert_eq!((both.action, both.sources.len()), (Action::Link, 1));
     }

@@ -75,7 +75,8 @@ fn compile_unit(
         .iter()
         .filter(|flag| !(enough && sample::is_line_tables(flag)));
     args.extend(ours.map(OsString::from));
-    if unit.is_executable() {
+    let counts = !order.flags.is_empty();
+    if unit.is_executable() || unit.is_shared_library() && counts {
         args.extend(order.link_flags.iter().map(OsString::from));
     }
 

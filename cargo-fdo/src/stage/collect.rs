@@ -1,5 +1,7 @@
 //! Raw profiles that were made elsewhere: by hand, on another machine, in a container.
 
+use super::lost::Losses;
+use super::marks::Marks;
 use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
@@ -40,15 +42,18 @@ impl Diagnose for CollectError {
     }
 }
 
-/// Takes files as they are named, and every `.profraw` below directories.
+/// Takes files as they are named, and every `.profraw` below directories. Which processes lost
+/// their counters is known where their directory had one for marks.
 ///
 /// # Errors
 ///
 /// [`CollectError`]
 pub fn run(paths: &[PathBuf]) -> Result<RawProfiles, CollectError> {
     let mut files = Vec::new();
+    let mut lost = Vec::new();
     for path in paths {
         if path.is_dir() {
+            lost.extend(Marks::of(path).lost());
             let found: Vec<PathBuf> = fs::walk(path)?
                 .into_iter()
                 .filter(|file| is_raw(file))
@@ -68,6 +73,7 @@ pub fn run(paths: &[PathBuf]) -> Result<RawProfiles, CollectError> {
     Ok(RawProfiles {
         workload: "collected".into(),
         weight: 1,
+        losses: Losses::new(lost, &files),
         files,
         duration: Duration::ZERO,
     })

@@ -9,6 +9,8 @@
 //! Process numbers are used while nobody else can have got them: a child of this process keeps its
 //! number until it is reaped, and only this module reaps those that it adopted.
 
+use super::marks::{Lost, Marks};
+use super::save;
 use super::usage::{self, Usage};
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -16,6 +18,7 @@ use signal_hook::{flag, low_level};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -28,6 +31,8 @@ const TICK: Duration = Duration::from_millis(100);
 const STEP: Duration = Duration::from_millis(10);
 /// How long SIGTERM has to work; counters are saved on it.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long saving counters may take before SIGKILL: as long as a program itself tries.
+const SAVE_GRACE: Duration = Duration::from_secs(10);
 /// How long SIGKILL has to work.
 const KILL_GRACE: Duration = Duration::from_secs(2);
 
@@ -40,6 +45,8 @@ pub(super) struct Family {
     is_patient: bool,
     /// The signal that an owner was told of; 0 for none.
     told: Cell<usize>,
+    /// Which of them have counters that are not saved, by directory of raw profiles.
+    marks: RefCell<Vec<Marks>>,
     /// Services, whose end somebody waits for.
     served: RefCell<BTreeSet<i32>>,
     /// Whether a service has ended that should not have.
@@ -72,6 +79,8 @@ pub struct Stopped {
     pub count: usize,
     /// Processes that may not be stopped by this user, and still run.
     pub left: Vec<i32>,
+    /// Instrumented processes that ended without saving their counters, whoever ended them.
+    pub lost: Vec<Lost>,
 }
 
 impl Family {
@@ -88,6 +97,35 @@ impl Family {
             told: Cell::new(0),
             served: RefCell::default(),
             fallen: RefCell::default(),
+            marks: RefCell::default(),
+        }
+    }
+
+    /// Heeds the counters of processes whose raw profiles go into `raw_dir`: they are saved before a
+    /// process is killed, and those that are lost are known at the end.
+    pub(super) fn heed_counters(&self, raw_dir: &Path) {
+        self.marks.borrow_mut().push(Marks::of(raw_dir));
+    }
+
+    /// The processes so far that are gone and lost their counters.
+    pub(super) fn lost(&self) -> Vec<Lost> {
+        self.marks.borrow().iter().flat_map(Marks::lost).collect()
+    }
+
+    fn look_at_marks(&self) {
+        self.marks.borrow_mut().iter_mut().for_each(Marks::look);
+    }
+
+    /// Saves the counters of what SIGTERM did not end.
+    fn save_before_kill(&self, running: Vec<i32>) {
+        if running.is_empty() {
+            return;
+        }
+        let pids = running.into_iter().collect();
+        for marks in &*self.marks.borrow() {
+            let raw_dir = marks.raw_dir();
+            let saved = save::save_counters(raw_dir, &pids, SAVE_GRACE);
+            save::forget(raw_dir, &saved.saved);
         }
     }
 
@@ -207,7 +245,10 @@ impl Family {
             }
             match outcome {
                 Ok(ended) => return ended.map(Some),
-                Err(RecvTimeoutError::Timeout) => self.reap_orphans(main),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.reap_orphans(main);
+                    self.look_at_marks();
+                }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(io::Error::other("the thread that waits for it is gone"));
                 }
@@ -246,6 +287,7 @@ impl Family {
             running
         };
         let signals = Signals::get();
+        self.look_at_marks();
         let mut seen = BTreeSet::new();
         let end = Instant::now() + GRACE;
         // A second Ctrl-C means: at once.
@@ -261,6 +303,9 @@ impl Family {
             }
             std::thread::sleep(STEP);
         }
+        if signals.caught.load(Ordering::SeqCst) == 0 {
+            self.save_before_kill(running());
+        }
         let end = Instant::now() + KILL_GRACE;
         loop {
             let running = running();
@@ -269,6 +314,7 @@ impl Family {
                 return Stopped {
                     count: seen.len() - running.len(),
                     left: running,
+                    lost: self.lost(),
                 };
             }
             // Each time anew: one may have started another in between.

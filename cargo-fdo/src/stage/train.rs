@@ -6,7 +6,7 @@ use crate::fs::{self, FsError};
 use crate::settings::{Cargo, package_selection};
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
-use crate::ui::{Running, Ui, count, seconds};
+use crate::ui::{Running, Ui, seconds};
 use crate::workspace::Workspace;
 use fdo_build::flags;
 use std::collections::BTreeSet;
@@ -15,6 +15,8 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::family::{Family, Stopped};
+use super::lost::{Losses, processes};
+use super::marks::Marks;
 use super::services::StoppedServices;
 use super::workload::{self, Place, ProfileFiles, Ran, WorkloadError};
 
@@ -38,12 +40,14 @@ pub enum TrainError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// The workload ended well, but no raw profile is there.
-    #[error("workload `{workload}` wrote no raw profile into `{}`", dir.display())]
+    #[error("workload `{workload}` wrote no raw profile into `{}`{}", dir.display(), after_colon(losses))]
     NoProfile {
         /// Which.
         workload: String,
         /// Where it should have.
         dir: PathBuf,
+        /// The processes that did not.
+        losses: Losses,
     },
     /// Files could not be handled.
     #[error(transparent)]
@@ -66,6 +70,13 @@ impl Diagnose for TrainError {
             TrainError::Tool(error) => error.hint(),
             TrainError::Fs(error) => error.hint(),
             TrainError::Cargo { .. } => Some("the program's own output is above".into()),
+            TrainError::NoProfile { losses, .. } if losses.count() > 0 => Some(
+                "a process that is killed with SIGKILL, aborts or calls `_exit` or `exec` writes no \
+                 counters; on SIGTERM and SIGUSR2 they are saved, unless the program has handlers \
+                 of its own for these, and with `continuous = true` in fdo.toml they are saved at \
+                 any moment"
+                    .into(),
+            ),
             TrainError::NoProfile { .. } => Some(
                 "did it run the binary of this build ({bin:NAME})? A program that is killed \
                  with SIGKILL, aborts or calls `_exit` or `exec` writes no counters; on SIGTERM \
@@ -121,6 +132,8 @@ pub struct RawProfiles {
     pub weight: u32,
     /// The files, at least one.
     pub files: Vec<PathBuf>,
+    /// The processes that left none.
+    pub losses: Losses,
     /// How long its runs took together.
     pub duration: Duration,
 }
@@ -239,6 +252,24 @@ impl Job {
     }
 }
 
+/// Where raw profiles go.
+#[derive(Debug, Clone, Copy)]
+pub struct Raw<'a> {
+    /// The directory of all jobs.
+    pub dir: &'a Path,
+    /// Whether programs have counters that survive SIGKILL.
+    pub continuous: bool,
+}
+
+/// The value of `LLVM_PROFILE_FILE` for raw profiles in `dir`.
+pub fn profile_file(dir: &Path, continuous: bool) -> String {
+    if continuous {
+        flags::continuous_profile_file(dir)
+    } else {
+        flags::raw_profile_file(dir)
+    }
+}
+
 /// Runs one job; its raw profiles go below `raw`.
 ///
 /// `position`: which one it is, of how many.
@@ -251,14 +282,16 @@ pub fn run(
     job: &Job,
     cargo_call: &dyn Fn(&str) -> Invocation,
     place: Place<'_>,
-    raw: &Path,
+    raw: Raw<'_>,
     position: (usize, usize),
     ui: &Ui,
 ) -> Result<RawProfiles, TrainError> {
-    let dir = job.raw_dir(raw);
+    let dir = job.raw_dir(raw.dir);
     fs::create_dir(&dir)?;
-    let pattern = flags::raw_profile_file(&dir);
+    Marks::prepare(&dir)?;
+    let pattern = profile_file(&dir, raw.continuous);
     let mut duration = Duration::ZERO;
+    let mut lost = Vec::new();
     for round in 1..=job.repeat {
         let which = if job.repeat > 1 {
             format!(" ({round} of {})", job.repeat)
@@ -296,14 +329,19 @@ pub fn run(
         drop(running);
         duration += ran.duration;
         say_stopped(&job.name, &ran.stopped, &ran.services, ui);
+        lost.extend(ran.stopped.lost);
     }
-    let files = fs::walk(&dir)?;
+    let mut files = fs::walk(&dir)?;
+    files.retain(|file| !Marks::are_at(file));
+    let losses = Losses::new(lost, &files);
     if files.is_empty() {
         return Err(TrainError::NoProfile {
             workload: job.name.clone(),
             dir,
+            losses,
         });
     }
+    say_lost(&job.name, &losses, ui);
     ui.verbose(
         "Trained",
         format_args!(
@@ -317,13 +355,33 @@ pub fn run(
         workload: job.name.clone(),
         weight: job.weight,
         files,
+        losses,
         duration,
     })
 }
 
+/// Says which processes lost their counters.
+pub fn say_lost(workload: &str, losses: &Losses, ui: &Ui) {
+    if let Some(sentence) = losses.sentence() {
+        ui.warn(format_args!(
+            "workload `{workload}`: {sentence}; what they ran is missing in the profile"
+        ));
+    }
+    if let Some(sentence) = losses.rest_sentence() {
+        ui.note(format_args!("workload `{workload}`: {sentence}"));
+    }
+}
+
+fn after_colon(losses: &Losses) -> String {
+    losses
+        .sentence()
+        .map(|sentence| format!(": {sentence}"))
+        .unwrap_or_default()
+}
+
 /// Says what had to be stopped after a workload.
 pub(super) fn say_stopped(workload: &str, stopped: &Stopped, services: &StoppedServices, ui: &Ui) {
-    for words in &services.killed {
+    for words in &services.words {
         ui.warn(words);
     }
     if stopped.count > 0 {
@@ -342,13 +400,6 @@ pub(super) fn say_stopped(workload: &str, stopped: &Stopped, services: &StoppedS
     }
 }
 
-fn processes(number: usize) -> String {
-    match number {
-        1 => "1 process".to_owned(),
-        number => format!("{} processes", count(number as u64)),
-    }
-}
-
 /// Runs a cargo command that runs programs of the user's.
 ///
 /// # Errors
@@ -356,6 +407,15 @@ fn processes(number: usize) -> String {
 /// If it fails.
 pub fn run_cargo(workload: &str, call: &Invocation, running: &Running) -> Result<Ran, TrainError> {
     let family = Family::found();
+    let pattern = call
+        .env
+        .iter()
+        .rev()
+        .find(|(name, _)| name == "LLVM_PROFILE_FILE");
+    let pattern = pattern.and_then(|(_, pattern)| pattern.as_ref());
+    if let Some(raw_dir) = pattern.and_then(|pattern| Path::new(pattern).parent()) {
+        family.heed_counters(raw_dir);
+    }
     let mut command = call.command();
     running.connect(&mut command);
     let start = Instant::now();

@@ -295,6 +295,9 @@ pub fn prepare(
     running: &Running,
 ) -> Result<Ready, WorkloadError> {
     let family = Family::found();
+    if let Some(raw_dir) = Path::new(place.profile_files.run).parent() {
+        family.heed_counters(raw_dir);
+    }
     let connect = |command: &mut Command| running.connect(command);
     let prepared = prepare_in(&family, workload, place, Simulated::NO, &connect)?;
     Ok(Ready { family, prepared })
@@ -351,7 +354,7 @@ pub(super) fn prepare_in(
     let ports = Ports::default();
     let mut value =
         |placeholder: &Placeholder| value(workload, &place, tmp.path(), &ports, placeholder);
-    let services = Services::start(
+    let mut services = Services::start(
         family,
         &workload.services,
         services::Place {

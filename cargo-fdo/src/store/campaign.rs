@@ -216,6 +216,9 @@ pub struct WorkloadEntry {
     pub weight: u32,
     /// Raw files.
     pub files: usize,
+    /// Instrumented processes that ended without saving their counters.
+    #[serde(default)]
+    pub lost_processes: usize,
     /// How long it ran, seconds.
     pub seconds: f64,
     /// How much slower than a plain run, where that was measured.

@@ -5,6 +5,7 @@
 //! linker may be another one, a distribution may have patched a format. Half a second here
 //! is cheaper than three hundred C++ files compiled in vain.
 
+pub mod continuous;
 pub mod samples;
 
 use super::profdata::{FailureMode, write_list};
@@ -122,12 +123,7 @@ pub struct RawSample {
 pub fn rust_canary(rustc: &Rustc, scratch: &Path) -> Result<RawSample, Failure> {
     let dir = scratch::dir(scratch).map_err(|error| Step::Instrument.failure(error))?;
     let program = dir.path().join("canary");
-    // The C function's stand-in, so that there is one source.
-    let source = RUST.replace(
-        "extern \"C\" {\n    fn fdo_canary_c(n: u32) -> u32;\n}",
-        "unsafe fn fdo_canary_c(n: u32) -> u32 {\n    fdo_canary_rust(n)\n}",
-    );
-    instrument_rust(rustc, dir.path(), &source, &program, None)
+    instrument_rust(rustc, dir.path(), &without_c(RUST), &program, None)
         .map_err(|error| Step::Instrument.failure(error))?;
     let raw = run(&program, dir.path()).map_err(|error| Step::Run.failure(error))?;
     let path = scratch.join("rustc-sample.profraw");
@@ -270,6 +266,14 @@ fn instrument_rust(
         call = call.arg(arg);
     }
     Ok(run_compiler(rustc, &call)?)
+}
+
+/// With a stand-in for the C function, so that there is one source.
+fn without_c(source: &str) -> String {
+    source.replace(
+        "extern \"C\" {\n    fn fdo_canary_c(n: u32) -> u32;\n}",
+        "unsafe fn fdo_canary_c(n: u32) -> u32 {\n    fdo_canary_rust(n)\n}",
+    )
 }
 
 /// The same for both phases, or the hashes differ.

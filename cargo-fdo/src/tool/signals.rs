@@ -12,6 +12,10 @@ use std::path::Path;
 
 const SOURCE: &str = include_str!("signals/save_on_signal.rs");
 
+/// Where instrumented processes mark that they have counters to save: a directory beside their raw
+/// profiles. The object makes marks where it is there.
+pub const MARKS: &str = "running";
+
 /// Why there is no such object.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -130,6 +134,11 @@ mod tests {
         ] {
             assert!(!supported(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn the_object_marks_processes_where_marks_are_looked_for() {
+        assert!(SOURCE.contains(&format!("b\"{MARKS}/\"")));
     }
 
     #[test]

@@ -100,6 +100,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             name: done.workload,
             weight: done.weight,
             files: done.files.len(),
+            lost_processes: 0,
             seconds: done.duration.as_secs_f64(),
             slowdown: None,
         });

@@ -101,6 +101,7 @@ fn manifest() -> Manifest {
             name: NASTY.into(),
             weight: 1,
             files: 1,
+            lost_processes: 0,
             seconds: f64::MAX,
             slowdown: Some(1.4),
         }],

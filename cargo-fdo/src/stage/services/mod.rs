@@ -18,8 +18,10 @@ pub(super) use error::ServiceError;
 pub(super) use ports::Ports;
 
 use super::family::{Family, Served};
+use super::marks::Marks;
+use super::save;
 use super::workload::WorkloadError;
-use crate::config::{Placeholder, Service};
+use crate::config::{Placeholder, Service, Template};
 use crate::profile::object_file;
 use crate::tool::Invocation;
 use error::Fault;
@@ -28,6 +30,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 /// The value of a placeholder.
 pub(super) type Value<'a> = &'a mut dyn FnMut(&Placeholder) -> Result<OsString, WorkloadError>;
@@ -48,10 +51,15 @@ pub(super) struct Place<'a> {
     pub(super) patience: u32,
 }
 
+/// How long saving counters may take: as long as a program itself tries.
+const SAVING: Duration = Duration::from_secs(10);
+
 /// Services that run.
 #[derive(Debug, Default)]
 pub(super) struct Services {
     running: Vec<Running>,
+    /// What there is to say of their start.
+    words: Vec<String>,
 }
 
 /// A service that was started.
@@ -70,8 +78,8 @@ struct Running {
 /// What there is to say of services that were stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StoppedServices {
-    /// Who had to be killed, and what became of its counters.
-    pub killed: Vec<String>,
+    /// Who had to be killed, what became of its counters, and the like.
+    pub words: Vec<String>,
 }
 
 impl Services {
@@ -90,6 +98,7 @@ impl Services {
         let mut started = Services::default();
         for service in services {
             let call = service_call(service, place, value)?;
+            let programs = programs(service, value)?;
             let ready = ready::Check::of(service, place, value)?;
             if let Some(address) = ready.address() {
                 ports::check_is_free(&address).map_err(|owner| {
@@ -105,7 +114,11 @@ impl Services {
             }
             let log = log::place(service, place, value)?;
             let raw = profile_dir(place.profile_file, &service.name)
-                .filter(|_| has_counters(&call.program));
+                .filter(|_| programs.iter().any(|program| has_counters(program)));
+            if let Some(raw) = &raw {
+                Marks::prepare(raw)?;
+                family.heed_counters(raw);
+            }
             let stop = stop::Way::of(service, place, value)?;
             let shown = call.to_string();
             let started_by = match place.wrap {
@@ -152,7 +165,23 @@ impl Services {
     }
 
     /// Drops what instrumented services have counted until now.
-    pub(super) fn forget_preparation(&self) {}
+    pub(super) fn forget_preparation(&mut self) {
+        for running in &self.running {
+            let Some(raw) = &running.raw else { continue };
+            let saved = save::save_counters(raw, &running.members(), SAVING);
+            let written = crate::fs::walk(raw).unwrap_or_default();
+            for file in written.iter().filter(|file| !Marks::are_at(file)) {
+                let _ = crate::fs::remove_file(file);
+            }
+            if !saved.silent.is_empty() {
+                self.words.push(format!(
+                    "what `prepare` did is in the profile of service `{}`, which does not save its \
+                     counters on SIGUSR2",
+                    running.service.name
+                ));
+            }
+        }
+    }
 
     /// Stops them, the last one first.
     ///
@@ -161,17 +190,20 @@ impl Services {
     /// An instrumented one left no raw profile, or what stops one failed. All are stopped then too.
     pub(super) fn stop(self, family: &Family) -> Result<StoppedServices, WorkloadError> {
         family.let_go();
-        let mut said = StoppedServices::default();
+        let mut said = StoppedServices { words: self.words };
         let mut first = None;
         for running in self.running.iter().rev() {
             match stop::stop(family, running) {
-                Ok(words) => said.killed.extend(words),
+                Ok(words) => said.words.extend(words),
                 Err(error) => first = first.or(Some(error)),
             }
         }
         for running in &self.running {
             if let Some(raw) = &running.raw
-                && crate::fs::walk(raw).unwrap_or_default().is_empty()
+                && crate::fs::walk(raw)
+                    .unwrap_or_default()
+                    .iter()
+                    .all(|file| Marks::are_at(file))
             {
                 first = first.or(Some(
                     running.fault(Fault::NoProfile { dir: raw.clone() }).into(),
@@ -238,11 +270,17 @@ fn beside(profile_file: &str, dir: &Path) -> PathBuf {
     dir.join(Path::new(profile_file).file_name().unwrap_or_default())
 }
 
+/// The programs of the workspace that `run` names: it may be words for a shell.
+fn programs(service: &Service, value: Value<'_>) -> Result<Vec<PathBuf>, WorkloadError> {
+    let bins = service.run.templates().iter().flat_map(Template::bins);
+    bins.map(|bin| Ok(value(&Placeholder::Bin(bin.to_owned()))?.into()))
+        .collect()
+}
+
 fn has_counters(program: &Path) -> bool {
-    program.components().count() > 1
-        && std::fs::read(program).is_ok_and(|bytes| {
-            object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters)
-        })
+    std::fs::read(program).is_ok_and(|bytes| {
+        object_file::counters(&bytes).is_ok_and(|counters| counters.has_counters)
+    })
 }
 
 fn spawn(
@@ -264,9 +302,4 @@ fn spawn(
         let source = call.start_error(source);
         ServiceError::new(service, None, Fault::Start { source }).into()
     })
-}
-
-/// Asks processes to save their counters now.
-fn save(_raw: &Path, _pids: &BTreeSet<i32>) -> String {
-    String::new()
 }

@@ -4,6 +4,7 @@ use super::error::Fault;
 use super::{Place, Running, Value};
 use crate::config::{Service, Stop};
 use crate::stage::family::Family;
+use crate::stage::save;
 use crate::stage::workload::WorkloadError;
 use crate::tool::Invocation;
 use rustix::process::{Pid, Signal, kill_process};
@@ -91,7 +92,14 @@ pub(super) fn stop(family: &Family, running: &Running) -> Result<Option<String>,
     let mut left = wait(family, running, grace)?;
     let mut said = None;
     if !left.is_empty() {
-        let saved = running.raw.as_deref().map(|raw| super::save(raw, &left));
+        let saved = running.raw.as_deref().map(|raw| {
+            let saved = save::save_counters(raw, &left, super::SAVING);
+            save::forget(raw, &saved.saved);
+            match saved.silent.is_empty() {
+                true => "its counters were saved before",
+                false => "not all of its counters could be saved before",
+            }
+        });
         let killed = left.len();
         let end = Instant::now() + KILL_GRACE;
         while !left.is_empty() && Instant::now() < end {
