@@ -36,7 +36,7 @@
 //! `sample.converter`       | `"native"`     | or `"create_gcov"`, `"create_llvm_prof"`, `"llvm-profgen"`
 //! `sample.merger`          | `"native"`     | or `"profile_merger"`
 //! `workload.W.run`         | required       | argument vector, or a string for `sh -c`
-//! `workload.W.prepare`     | none           | likewise; runs first, is not profiled
+//! `workload.W.prepare`     | none           | likewise, or an array of such steps; runs first, is not profiled
 //! `workload.W.env`         | none           | table of strings
 //! `workload.W.cwd`         | the root       | directory, relative to the workspace root
 //! `workload.W.weight`      | `1`            | how much its counts weigh in the merged profile
@@ -44,6 +44,9 @@
 //! `workload.W.repeat`      | `1`            | how often `run` runs
 //! `workload.W.kind`        | `"train"`      | `"train"` or `"evaluate"`
 //! `workload.W.metrics.M`   | none           | a figure that `run` writes, see [`MetricSource`]
+//! `workload.W.parameters`  | none           | table: what `{NAME}` stands for in this workload
+//! `workload.W.scenarios`   | none           | table of tables: parameters, `weight`, `kind`, `timeout`, `repeat`
+//! `workload.W.matrix`      | none           | table of arrays: a scenario for each combination
 //! `package.P.c`            | `true`         | whether C and C++ of this package take part
 //! `package.P.rust`         | `true`         | whether its Rust does
 //! `package.P.cflags`       | none           | more flags for C and C++ in both phases
@@ -58,6 +61,7 @@ mod metrics;
 pub(crate) mod nearest;
 mod problem;
 mod sample;
+mod scenarios;
 mod schema;
 mod section;
 mod select;
@@ -77,7 +81,7 @@ pub use problem::{ConfigError, Place, Problem};
 pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};
 pub use template::{Placeholder, Template};
-pub use workload::{AD_HOC, CommandLine, Kind, Workload};
+pub use workload::{AD_HOC, CommandLine, Kind, Scenario, Workload};
 
 use crate::fs;
 use fdo_build::flags::Counters;
@@ -114,7 +118,7 @@ pub struct Config {
     pub perf: Option<PathBuf>,
     /// How samples are taken and converted.
     pub sample: Sample,
-    /// The named workloads.
+    /// The named workloads; one with scenarios is here as `WORKLOAD/SCENARIO`, once for each.
     pub workloads: BTreeMap<String, Workload>,
     /// What is special about which package. [`Config::policy`] knows the default.
     pub packages: BTreeMap<String, PackagePolicy>,

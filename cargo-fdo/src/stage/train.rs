@@ -184,7 +184,7 @@ impl Job {
 
     /// Where its raw profiles go, below `raw`.
     pub fn raw_dir(&self, raw: &Path) -> PathBuf {
-        raw.join(self.name.replace([':', '/'], "-"))
+        raw.join(Workload::file_name(&self.name))
     }
 
     /// What must be built before it runs.

@@ -13,6 +13,7 @@ use crate::ui::Running;
 use crate::workspace::Workspace;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
@@ -23,10 +24,10 @@ use super::family::{Ended, Family, Stopped};
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// It ended with a failure.
-    #[error("`{what}` of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
+    #[error("{what} of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
     Failed {
-        /// `run` or `prepare`.
-        what: &'static str,
+        /// Which of its commands.
+        what: Part,
         /// The workload.
         workload: String,
         /// The call.
@@ -71,8 +72,10 @@ pub enum WorkloadError {
         dir: PathBuf,
     },
     /// It did not start.
-    #[error("workload `{workload}` did not start")]
+    #[error("{what} of workload `{workload}` did not start")]
     Start {
+        /// Which of its commands.
+        what: Part,
         /// The workload.
         workload: String,
         /// Why.
@@ -82,6 +85,30 @@ pub enum WorkloadError {
     /// The fresh directory could not be made.
     #[error(transparent)]
     Fs(#[from] FsError),
+}
+
+/// One of a workload's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// `run`
+    Run,
+    /// A step of `prepare`.
+    Prepare {
+        /// Which, from 1.
+        step: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Run => f.write_str("`run`"),
+            Part::Prepare { of: 1, .. } => f.write_str("`prepare`"),
+            Part::Prepare { step, of } => write!(f, "step {step} of {of} of `prepare`"),
+        }
+    }
 }
 
 impl Diagnose for WorkloadError {
@@ -177,7 +204,14 @@ pub fn run_once(
     let ready = prepare(workload, place, running)?;
     let Ready { call, family, .. } = &ready;
     let connect = |command: &mut Command| running.connect(command);
-    let ended = execute("run", workload, call, workload.timeout, family, &connect)?;
+    let ended = execute(
+        Part::Run,
+        workload,
+        call,
+        workload.timeout,
+        family,
+        &connect,
+    )?;
     Ok(Ran {
         duration: ended.wall,
         stopped: ready.stop(),
@@ -241,15 +275,22 @@ pub(super) fn prepare_in(
         }
     }
     let tmp = tempfile::Builder::new()
-        .prefix(&format!("{}-", workload.name))
+        .prefix(&format!("{}-", Workload::file_name(&workload.name)))
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
     let mut value = |placeholder: &Placeholder| value(workload, &place, tmp.path(), placeholder);
-    if let Some(prepare) = &workload.prepare {
+    for dir in workload.dirs() {
+        crate::fs::create_dir(&tmp.path().join(dir))?;
+    }
+    for (at, step) in workload.prepare.iter().enumerate() {
         let call = workload
-            .invocation(prepare, place.root, &mut value)?
+            .invocation(step, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", workload, &call, None, family, connect)?;
+        let what = Part::Prepare {
+            step: at + 1,
+            of: workload.prepare.len(),
+        };
+        execute(what, workload, &call, None, family, connect)?;
     }
     let call = workload
         .invocation(&workload.run, place.root, &mut value)?
@@ -302,6 +343,7 @@ pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), Workl
     match which::which_in(&call.program, path, dir) {
         Ok(_) => Ok(()),
         Err(_) => Err(WorkloadError::Start {
+            what: Part::Run,
             workload: workload.name.clone(),
             source: call.start_error(std::io::ErrorKind::NotFound.into()),
         }),
@@ -321,6 +363,7 @@ pub fn calls(
             Placeholder::Tmp => "{tmp}".into(),
             Placeholder::Cpus => cpus().into(),
             Placeholder::Workspace => root.into(),
+            Placeholder::Dir(name) => format!("{{tmp}}/{name}").into(),
         })
     };
     let mut calls = Vec::new();
@@ -355,6 +398,7 @@ fn value(
         Placeholder::Tmp => tmp.into(),
         Placeholder::Cpus => cpus().into(),
         Placeholder::Workspace => place.root.into(),
+        Placeholder::Dir(name) => tmp.join(name).into(),
     })
 }
 
@@ -366,7 +410,7 @@ fn cpus() -> String {
 
 /// Runs a call to its end.
 pub(super) fn execute(
-    what: &'static str,
+    what: Part,
     workload: &Workload,
     call: &Invocation,
     timeout: Option<Duration>,
@@ -378,6 +422,7 @@ pub(super) fn execute(
     let ended = family
         .run(&mut command, timeout)
         .map_err(|source| WorkloadError::Start {
+            what,
             workload: workload.name.clone(),
             source: call.start_error(source),
         })?;

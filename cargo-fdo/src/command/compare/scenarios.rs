@@ -57,10 +57,11 @@ pub(super) fn show(session: &Session, jobs: &[Job]) {
 /// What a job prepares and runs, as a result names it.
 pub(super) fn words(job: &Job) -> (Option<String>, String) {
     match &job.kind {
-        JobKind::Commands(workload) => (
-            workload.prepare.as_ref().map(ToString::to_string),
-            workload.run.to_string(),
-        ),
+        JobKind::Commands(workload) => {
+            let steps: Vec<String> = workload.prepare.iter().map(ToString::to_string).collect();
+            let prepare = (!steps.is_empty()).then(|| steps.join("; "));
+            (prepare, workload.run.to_string())
+        }
         JobKind::Cargo {
             subcommand,
             selection,

@@ -7,7 +7,7 @@ use super::weather::{Air, Watch};
 use crate::config::{MetricSource, Workload};
 use crate::metrics::Reading;
 use crate::stage::family::{Ended, Family};
-use crate::stage::workload::execute;
+use crate::stage::workload::{Part, execute};
 use crate::tool::Invocation;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -99,7 +99,7 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
     let counters = Counters::open();
     let connect = |command: &mut Command| scratch.connect(command);
     let ended = execute(
-        "run",
+        Part::Run,
         workload,
         &lane.call,
         workload.timeout,
@@ -144,7 +144,14 @@ pub(super) fn count_instructions(
     let call = callgrind::wrap(valgrind, &lane.call, &dir);
     let connect = |command: &mut Command| around.scratch.connect(command);
     // Fifty times as slow: the workload's own limit is not meant for this.
-    let ended = execute("run", around.workload, &call, None, around.family, &connect);
+    let ended = execute(
+        Part::Run,
+        around.workload,
+        &call,
+        None,
+        around.family,
+        &connect,
+    );
     around.family.stop_newer(&before);
     match ended {
         Ok(_) => callgrind::total(&dir),
