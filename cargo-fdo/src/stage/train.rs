@@ -15,7 +15,7 @@ use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use super::family::{Family, Stopped};
-use super::workload::{self, Place, ProfileFiles, Ran, WorkloadError};
+use super::workload::{self, OfOneWorkload, Place, ProfileFiles, Ran, WorkloadError};
 
 /// Training went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,16 @@ impl Diagnose for TrainError {
                  and SIGUSR2 they are saved"
                     .into(),
             ),
+        }
+    }
+}
+
+impl OfOneWorkload for TrainError {
+    fn is_of_one_workload(&self) -> bool {
+        match self {
+            TrainError::Workload(error) => error.is_of_one_workload(),
+            TrainError::Cargo { .. } | TrainError::NoProfile { .. } => true,
+            TrainError::Tool(_) | TrainError::Fs(_) => false,
         }
     }
 }

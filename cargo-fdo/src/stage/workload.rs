@@ -158,6 +158,27 @@ impl Diagnose for WorkloadError {
     }
 }
 
+/// An error after which other workloads may go on.
+pub trait OfOneWorkload: Diagnose {
+    /// Whether it is a matter of this workload alone, and not of a tool, the disk, or the command
+    /// line.
+    fn is_of_one_workload(&self) -> bool;
+}
+
+impl OfOneWorkload for WorkloadError {
+    fn is_of_one_workload(&self) -> bool {
+        match self {
+            WorkloadError::Failed { .. }
+            | WorkloadError::TimedOut { .. }
+            | WorkloadError::NoDirectory { .. }
+            | WorkloadError::Start { .. } => true,
+            WorkloadError::NoBinary { .. }
+            | WorkloadError::NotBuilt { .. }
+            | WorkloadError::Fs(_) => false,
+        }
+    }
+}
+
 /// Where a phase's workloads run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
