@@ -77,6 +77,7 @@ mod workload;
 mod tests;
 
 pub use metrics::{Described, MetricSource, Wanted, WrittenTo};
+pub(crate) use nearest::did_you_mean;
 pub use problem::{ConfigError, Place, Problem};
 pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};

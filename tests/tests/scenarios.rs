@@ -209,3 +209,215 @@ fn a_recording_that_fails_or_takes_too_long_does_not_take_the_others_with_it() {
     assert_eq!(names(&t, "failed"), ["w/bad", "w/slow"]);
     t.cargo_fdo(["build"]).succeeds();
 }
+
+/// Prints the figures of a server that bears four users at a time, and leaves a trace of each run.
+const SERVER: &str = r#"
+use std::io::Write;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let log = std::env::var("LOG").unwrap();
+    let mut log = std::fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+    writeln!(log, "{}", args.join(" ")).unwrap();
+    let users: f64 = args[1].parse().unwrap();
+    if users > 100.0 {
+        eprintln!("too many users");
+        std::process::exit(9);
+    }
+    println!("rate: {} ops/s", 1000.0 * users.min(4.0));
+    println!("p95: {} ms", 2.0 * (users / 4.0).max(1.0));
+}
+"#;
+
+const LOADS: &str = "
+[workload.load]
+kind = 'evaluate'
+run = ['{bin:app}', '{what}', '{users}', '{size}']
+[workload.load.parameters]
+size = '4k'
+[workload.load.scenarios]
+put = { what = 'put' }
+get = { what = 'get', size = '8k' }
+[workload.load.matrix]
+users = [1, 10]
+[workload.load.metrics]
+rate = { regex = 'rate: ([0-9.]+)', unit = 'ops/s', better = 'higher' }
+p95 = { regex = 'p95: ([0-9.]+)', unit = 'ms' }
+[workload.other]
+kind = 'evaluate'
+run = ['{bin:app}', 'other', '1']
+";
+
+fn server() -> Sandbox {
+    let t = Sandbox::project()
+        .file("src/main.rs", SERVER)
+        .file("fdo.toml", LOADS)
+        .without_tools();
+    let log = t.root().join("log");
+    t.env("LOG", log)
+}
+
+/// The programs' arguments, of each run since the last call.
+fn runs(t: &Sandbox) -> Vec<String> {
+    let path = t.root().join("log");
+    let log = std::fs::read_to_string(&path).unwrap_or_default();
+    let _ = std::fs::remove_file(path);
+    log.lines().map(str::to_owned).collect()
+}
+
+fn sweep(t: &Sandbox, args: &[&str]) -> Run {
+    t.cargo_fdo(
+        [
+            &["compare", "--runs", "3", "--warmup", "0", "--sweep"],
+            args,
+        ]
+        .concat(),
+    )
+}
+
+#[test]
+fn a_sweep_shows_each_measure_against_the_parameter_and_where_more_brings_nothing() {
+    let t = server();
+    // Without a profile, and without a word of one.
+    let run = sweep(&t, &["users=1..16"]).succeeds();
+    run.stderr_has("workload `other` has no parameter `users`, and is left out")
+        .stderr_has("Measuring workload `load/put users=16`, 3 runs\n");
+    let all = runs(&t);
+    // Once for each scenario, though the matrix has two values; three times each, and no twin.
+    assert_eq!(all.len(), 2 * 5 * 3, "{all:#?}");
+    assert_eq!(all.iter().filter(|line| *line == "get 16 8k").count(), 3);
+    let text = run.stdout();
+    let table: Vec<Vec<&str>> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("`load/get` by `release` over `users`"))
+        .skip(2)
+        .take(5)
+        .map(|line| {
+            line.split("  ")
+                .filter(|cell| !cell.is_empty())
+                .map(str::trim)
+                .collect()
+        })
+        .collect();
+    let column = |at: usize| table.iter().map(|row| row[at]).collect::<Vec<_>>();
+    assert_eq!(column(0), ["1", "2", "4", "8", "16"], "{text}");
+    assert_eq!(
+        column(1),
+        [
+            "1,000 ± 0",
+            "2,000 ± 0",
+            "best 4,000 ± 0",
+            "4,000 ± 0",
+            "4,000 ± 0"
+        ]
+    );
+    assert_eq!(column(2)[..2], ["best 2.000 ± 0.000", "2.000 ± 0.000"]);
+    assert_eq!(column(2)[4], "8.000 ± 0.000");
+    assert!(column(3)[0].contains('±'), "wall time: {text}");
+    run.stdout_has("rate grows less than 3 % beyond `users` 4")
+        .stdout_lacks("(again)")
+        .stdout_lacks("geometric mean");
+
+    let run = sweep(
+        &t,
+        &[
+            "users=1,2",
+            "-w",
+            "load/put-users-10",
+            "--format",
+            "json",
+            "--save",
+            "loads",
+        ],
+    )
+    .succeeds();
+    let json = run.stdout_json();
+    let measure = &json["sweeps"][0]["measures"][0];
+    assert_eq!(json["sweeps"][0]["scenario"], "load/put");
+    assert_eq!(measure["summaries"][1]["mean"], 2000.0);
+    assert_eq!(measure["knee"]["grows"]["by"], 1.0);
+    assert_eq!(json["variants"].as_array().unwrap().len(), 1);
+    for name in ["loads", "last-sweep"] {
+        let shown = t
+            .cargo_fdo(["compare", "--show", name, "--format", "csv"])
+            .succeeds();
+        shown.stdout_has(
+            "load/put,release,users,2,rate,ops/s,higher,3,2000,0,2000,2000,2000,2000,2000,best\n",
+        );
+    }
+    let shown = t
+        .cargo_fdo(["compare", "--show", "loads", "--format", "markdown"])
+        .succeeds();
+    shown
+        .stdout_has("### `load/put` by `release` over `users`: mean ± STDDEVP\n\n| users |")
+        .stdout_has("- rate still grows at `users` 2, by 100 %");
+    // A sweep is no comparison to report.
+    t.cargo_fdo(["compare", "--show", "last"])
+        .fails_saying(2, &["no saved result `last`"]);
+}
+
+#[test]
+fn a_sweep_over_words_by_two_builds_or_of_a_command_line_and_what_can_not_be_swept_over() {
+    let t = server();
+    t.cargo(["build"]).succeeds();
+    let run = sweep(
+        &t,
+        &[
+            "size=1k,2k",
+            "-w",
+            "load",
+            "--against",
+            "./target/debug/app",
+        ],
+    )
+    .succeeds();
+    run.stdout_has("`load/get-users-1` by `./target/debug/app` over `size`")
+        .stdout_has("All 8 scenarios")
+        .stdout_lacks("grows");
+    assert_eq!(runs(&t).len(), 4 * 2 * 2 * 3);
+
+    let run = sweep(&t, &["n=1,2", "--", "{bin:app}", "words", "{n}"]).succeeds();
+    run.stdout_has("`command` by `release` over `n`");
+    assert_eq!(runs(&t).len(), 6);
+
+    // What the program does not bear is left out of the table, and not passed over.
+    let run = sweep(&t, &["users=1,2,1000", "-w", "load/get-users-1"]).fails_saying(
+        5,
+        &[
+            "workload `load/get users=1000` failed in each of 3 runs by `release`",
+            "too many users",
+        ],
+    );
+    run.stdout_has("\n  1000 ")
+        .stdout_has("rate still grows at `users` 2, by 100 %\n");
+
+    for (args, parts) in [
+        (
+            &["user=1,2"][..],
+            &["none of the workloads has a parameter `user`; did you mean `users`?"][..],
+        ),
+        (
+            &["users=1,2", "-w", "other"],
+            &["workload `other` has no parameter `users`", "`parameters`"],
+        ),
+        (
+            &["users=1,2", "-w", "run"],
+            &["workload `run` has no parameter `users`"],
+        ),
+        (
+            &["scenario=put,get"],
+            &[
+                "has a parameter `scenario`",
+                "there is `size`, `users`, `what`",
+            ],
+        ),
+        (
+            &["tmp=1,2", "--", "{bin:app}", "{tmp}"],
+            &["workload `command` has no parameter `tmp`"],
+        ),
+    ] {
+        sweep(&t, args).fails_saying(2, parts);
+    }
+    let _ = sweep(&t, &["users=4"]).fails_with(2);
+    let _ = sweep(&t, &["users=1,2", "--fail-on-regression", "1"]).fails_with(2);
+}

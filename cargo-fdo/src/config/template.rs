@@ -88,7 +88,9 @@ impl Template {
                 if !literal.is_empty() {
                     parts.push(Part::Literal(std::mem::take(&mut literal)));
                 }
-                parts.push(if parameters.iter().any(|known| known == body) {
+                let is_parameter =
+                    !Placeholder::reserves(body) && parameters.iter().any(|known| known == body);
+                parts.push(if is_parameter {
                     Part::Parameter {
                         name: body.to_owned(),
                         value: String::new(),

@@ -143,7 +143,13 @@ impl Workload {
         if argv.is_empty() {
             return Err(fail("there is no command after `--`".into()));
         }
-        Ok(Workload::new(AD_HOC, CommandLine::Argv(argv)))
+        let mut workload = Workload::new(AD_HOC, CommandLine::Argv(argv));
+        for parameter in parameters {
+            if workload.used_parameters().contains(parameter.as_str()) {
+                workload.set(parameter, "");
+            }
+        }
+        Ok(workload)
     }
 
     /// The programs of the workspace that it needs.

@@ -35,6 +35,8 @@ fn scenario(name: &str, samples: Vec<Vec<Vec<f64>>>) -> Scenario {
     Scenario {
         name: name.into(),
         is_trained: true,
+
+        sweep: None,
         prepare: Some(NASTY.into()),
         run: NASTY.into(),
         rounds: 3,
