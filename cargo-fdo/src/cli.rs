@@ -4,6 +4,7 @@ pub mod compare;
 pub mod flamegraph;
 pub mod profile;
 pub mod report;
+pub mod sweep;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use compare::CompareArgs;

@@ -37,7 +37,7 @@
 //! `sample.converter`       | `"native"`     | or `"create_gcov"`, `"create_llvm_prof"`, `"llvm-profgen"`
 //! `sample.merger`          | `"native"`     | or `"profile_merger"`
 //! `workload.W.run`         | required       | argument vector, or a string for `sh -c`
-//! `workload.W.prepare`     | none           | likewise; runs first, is not profiled
+//! `workload.W.prepare`     | none           | likewise, or an array of such steps; runs first, is not profiled
 //! `workload.W.env`         | none           | table of strings
 //! `workload.W.cwd`         | the root       | directory, relative to the workspace root
 //! `workload.W.weight`      | `1`            | how much its counts weigh in the merged profile
@@ -48,6 +48,9 @@
 //! `workload.W.profile-load` | `false`       | whether `run` is profiled beside services
 //! `workload.W.keep-services` | `false`      | measured runs share the services of the first
 //! `workload.W.metrics.M`   | none           | a figure that `run` writes, see [`MetricSource`]
+//! `workload.W.parameters`  | none           | table: what `{NAME}` stands for in this workload
+//! `workload.W.scenarios`   | none           | table of tables: parameters, `weight`, `kind`, `timeout`, `repeat`
+//! `workload.W.matrix`      | none           | table of arrays: a scenario for each combination
 //! `service.S.run`          | required       | argument vector, or a string for `sh -c`
 //! `service.S.env`, `cwd`   | as workloads'  |
 //! `service.S.needs`        | none           | services that are ready before it starts
@@ -71,6 +74,7 @@ mod metrics;
 pub(crate) mod nearest;
 mod problem;
 mod sample;
+mod scenarios;
 mod schema;
 mod section;
 mod select;
@@ -87,12 +91,13 @@ mod workload;
 mod tests;
 
 pub use metrics::{Described, MetricSource, Wanted, WrittenTo};
+pub(crate) use nearest::did_you_mean;
 pub use problem::{ConfigError, Place, Problem};
 pub use sample::Sample;
 pub use select::{Builtin, NotBuiltin, WorkloadChoice};
 pub use service::{Ready, Service, Stop};
 pub use template::{Placeholder, Template};
-pub use workload::{AD_HOC, CommandLine, Kind, Workload};
+pub use workload::{AD_HOC, CommandLine, Kind, Scenario, Workload};
 
 use crate::fs;
 use fdo_build::flags::Counters;
@@ -131,7 +136,7 @@ pub struct Config {
     pub perf: Option<PathBuf>,
     /// How samples are taken and converted.
     pub sample: Sample,
-    /// The named workloads.
+    /// The named workloads; one with scenarios is here as `WORKLOAD/SCENARIO`, once for each.
     pub workloads: BTreeMap<String, Workload>,
     /// What is special about which package. [`Config::policy`] knows the default.
     pub packages: BTreeMap<String, PackagePolicy>,

@@ -167,16 +167,14 @@ fn what_a_workload_needs_is_looked_for_before_anything_is_built() {
 }
 
 #[test]
-fn after_a_workload_that_failed_a_good_one_trains() {
+fn one_of_two_workloads_that_fails_leaves_the_profile_of_the_other() {
     let t = project(
         "[workload.bad]\nrun = ['{bin:app}', 'fail']\n[workload.good]\nrun = ['{bin:app}']\n",
     );
     let _ = t
         .cargo_fdo(["train", "--no-overhead"])
         .fails_saying(5, &["workload `bad`"]);
-    let _ = t
-        .cargo_fdo(["build"])
-        .fails_saying(5, &["there is no profile"]);
+    let _ = t.cargo_fdo(["build"]).succeeds();
     // So short a run says nothing of how much slower counters make the program.
     let run = t.cargo_fdo(["train", "-w", "good"]).succeeds();
     run.stderr_lacks("times as long as");

@@ -1,5 +1,6 @@
 //! `cargo fdo compare` as clap sees it.
 
+use super::sweep::Sweep;
 use super::{CargoArgs, FdoArgs, MatchArgs};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
@@ -48,10 +49,14 @@ pub struct CompareArgs {
         value_parser = clap::value_parser!(u32).range(1..=1000)
     )]
     pub instructions: Option<u32>,
+    /// Run each workload with each of these values of its parameter, to choose a load by: `users=1,4,16`,
+    /// or `users=1..64` for powers of two; by `release` alone unless `--against` names more
+    #[arg(long, value_name = "PARAMETER=VALUES", conflicts_with_all = ["show", "fail_on_regression"])]
+    pub sweep: Option<Sweep>,
     /// Form of the result on standard output
     #[arg(long, value_enum, default_value = "text")]
     pub format: CompareFormat,
-    /// Measure nothing, and print a saved result again; `last` is the last one
+    /// Measure nothing, and print a saved result again; `last` is the last one, `last-sweep` the last `--sweep`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["save", "workload", "command", "against"])]
     pub show: Option<String>,
     /// Keep the result under this name too, as a baseline for later

@@ -5,6 +5,7 @@ mod choice;
 mod error;
 mod saved;
 mod scenarios;
+mod sweep;
 mod variants;
 
 use super::Session;
@@ -80,11 +81,22 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         Choice::check_free(name)?;
     }
     let choices = workloads(args, &session)?;
-    let jobs = Job::all(&choices, &session.cargo, &session.workspace)?;
+    let mut jobs = Job::all(&choices, &session.cargo, &session.workspace)?;
+    let swept = match &args.sweep {
+        Some(sweep) => {
+            let are_named = !(args.workload.is_empty() && args.command.is_empty());
+            Some(sweep::jobs(sweep, &jobs, are_named, &session.ui)?)
+        }
+        None => None,
+    };
+    if let Some(swept) = &swept {
+        jobs.clone_from(&swept.jobs);
+    }
     let wanted = Choice::all(args, &session)?;
     let valgrind = scenarios::valgrind(args.instructions.is_some())?;
     let commands = build_commands(&jobs, &session);
-    let Some(variants) = Variants::build(&wanted, &session, &commands, &jobs)? else {
+    let Some(variants) = Variants::build(&wanted, &session, &commands, &jobs, swept.is_none())?
+    else {
         scenarios::show(&session, &jobs);
         return Ok(());
     };
@@ -108,6 +120,9 @@ pub fn run(args: &CompareArgs, toolchain: Option<String>) -> Result<()> {
         && let Some(error) = measured.errors.pop()
     {
         return Err(error);
+    }
+    if let Some(swept) = &swept {
+        swept.mark(&mut measured, &trained);
     }
     let mut comparison = Comparison {
         version: VERSION,
@@ -138,9 +153,13 @@ fn finish(
     errors: Vec<Error>,
     name: Option<&str>,
 ) -> Result<()> {
-    for name in [Some(results::LAST), name].into_iter().flatten() {
+    let last = match args.sweep {
+        Some(_) => results::LAST_SWEEP,
+        None => results::LAST,
+    };
+    for name in [Some(last), name].into_iter().flatten() {
         let path = results::save(&session.layout, name, comparison)?;
-        if name == results::LAST {
+        if name == last {
             session.ui.verbose("Saved", path.display());
         } else {
             session.ui.status("Saved", format_args!("as `{name}`"));
@@ -206,7 +225,9 @@ fn workloads(args: &CompareArgs, session: &Session) -> Result<Vec<WorkloadChoice
     if args.command.is_empty() {
         return Ok(session.config.select_to_evaluate(&args.workload)?);
     }
-    let workload = Workload::ad_hoc(args.command.clone())?;
+    let sweep = args.sweep.iter();
+    let parameters: Vec<String> = sweep.map(|sweep| sweep.parameter.clone()).collect();
+    let workload = Workload::ad_hoc_with(args.command.clone(), &parameters)?;
     Ok(vec![WorkloadChoice::Named(workload)])
 }
 

@@ -42,6 +42,7 @@ pub(super) fn manifest(
         rustc: toolbox.rustc.version.clone(),
         c_compiler,
         workloads: Vec::new(),
+        failed: Vec::new(),
         raw_files: 0,
         quarantined: 0,
         limits: LimitsEntry {

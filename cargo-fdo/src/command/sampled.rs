@@ -14,7 +14,7 @@ use crate::stage::convert::{self, Expected, Profiles};
 use crate::stage::images::{self, Made};
 use crate::stage::reading;
 use crate::store::campaign::{
-    self, Campaign, Content, Manifest, Method, Owners, Partition, WorkloadEntry,
+    self, Campaign, Content, FailedEntry, Manifest, Method, Owners, Partition, WorkloadEntry,
 };
 use crate::store::keys;
 use crate::tool::perf::Perf;
@@ -108,6 +108,8 @@ pub(super) struct Material {
     pub profiles: Vec<(Profiles, u64)>,
     /// What to say of where they come from.
     pub workloads: Vec<WorkloadEntry>,
+    /// What failed meanwhile.
+    pub failed: Vec<FailedEntry>,
 }
 
 /// The build that was recorded.
@@ -167,6 +169,7 @@ pub(super) fn publish(
         .collect();
     let manifest = Manifest {
         workloads: material.workloads,
+        failed: material.failed,
         raw_files: files,
         partition: recorded.partition.clone(),
         sampling: Some(facts),

@@ -79,6 +79,10 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             report::files(manifest, workload.files)
         ));
     }
+    for failed in &manifest.failed {
+        let words = failed.words.lines().next().unwrap_or_default();
+        ui.data(format_args!("  failed     {}: {words}", failed.name));
+    }
     ui.data(format_args!(
         "  functions  {} of {} ran",
         count(manifest.functions_executed),

@@ -1,5 +1,6 @@
 //! `cargo fdo train`: build with counters, run workloads, merge, publish.
 
+mod partial;
 pub(super) mod sample;
 mod slowdown;
 
@@ -7,7 +8,7 @@ use super::Session;
 use super::manifest::manifest;
 use crate::cli::{ImportArgs, MatchArgs, Method, TrainArgs};
 use crate::config::{self, Kind, Workload, WorkloadChoice};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fs;
 use crate::plan::PhasePlan;
 use crate::report;
@@ -19,13 +20,15 @@ use crate::stage::train::{self, BuildCommand, Job, JobKind, Raw, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
 use crate::stage::{build, census, collect, units};
 use crate::store::campaign::{
-    self, CEntry, Campaign, Content, Manifest, Owners, Partition, WorkloadEntry,
+    self, CEntry, Campaign, Content, FailedEntry, Manifest, Owners, Partition, WorkloadEntry,
 };
 use crate::toolbox::{Toolbox, Verdict};
 use fdo_build::flags::{self, Counters};
 use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+
+use partial::Failures;
 
 /// Runs it.
 ///
@@ -93,6 +96,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let raws;
     let mut entries = Vec::new();
     let instrumented;
+    let mut failures = Failures::of(jobs.len());
     if args.collect.is_empty() {
         let start = instrument(&session, &toolbox, &plan, &commands)?;
         if !explained && !start.census.is_empty() && toolbox.c.verdict == Verdict::Fits {
@@ -101,10 +105,11 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         if args.build_only {
             return say_where(&session, &start);
         }
-        raws = run_jobs(&session, &plan, &start, &jobs)?;
+        let good;
+        (good, raws) = run_jobs(&session, &plan, &start, &jobs, &mut failures)?;
         entries = raws.iter().map(entry).collect();
         if !args.no_overhead {
-            slowdown::measure(&session, &toolbox, &start, &jobs, &mut entries);
+            slowdown::measure(&session, &toolbox, &start, &good, &mut entries);
         }
         instrumented = Some(start);
     } else {
@@ -115,6 +120,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         instrumented = None;
     }
 
+    let failed = failures.entries();
     let owners = match &instrumented {
         Some(start) => census::owners(
             &plan.state,
@@ -146,6 +152,12 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         session.settings.max_loss,
         &scratch,
         &session.ui,
+    );
+    let merged = kept_raw(
+        &session,
+        merged.map_err(Error::from),
+        &jobs,
+        "train --collect DIR",
     )?;
     for (entry, raw) in entries.iter_mut().zip(&raws) {
         let is_bad = |file: &&PathBuf| merged.quarantined.iter().any(|bad| bad.path == **file);
@@ -156,17 +168,30 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let census = instrumented.iter().flat_map(|start| &start.census);
     let facts = Facts {
         workloads: entries,
+        failed,
         owners,
         partition,
         c_objects: census.map(c_entry).collect(),
     };
-    let campaign = publish(&session, &toolbox, &merged, facts)?;
+    let campaign = publish(&session, &toolbox, &merged, facts);
+    let campaign = kept_raw(&session, campaign, &jobs, "train --collect DIR")?;
     if !args.keep_raw {
         // Raw profiles that the user collected are not below this directory.
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
     }
     report::training(&session.ui, &campaign.manifest);
-    Ok(())
+    failures.verdict()
+}
+
+/// Says where the raw profiles or recordings of several workloads are, of which nothing became.
+fn kept_raw<T>(session: &Session, outcome: Result<T>, jobs: &[Job], by: &str) -> Result<T> {
+    if outcome.is_err() && jobs.len() > 1 {
+        session.ui.note(format_args!(
+            "what the workloads left is in `{}` until the next training; `cargo fdo {by}` takes it",
+            session.layout.raw().display()
+        ));
+    }
+    outcome
 }
 
 fn choices(args: &TrainArgs, session: &Session) -> Result<Vec<WorkloadChoice>> {
@@ -262,7 +287,8 @@ fn run_jobs(
     plan: &PhasePlan,
     instrumented: &Instrumented,
     jobs: &[Job],
-) -> Result<Vec<RawProfiles>> {
+    failures: &mut Failures,
+) -> Result<(Vec<Job>, Vec<RawProfiles>)> {
     // Left by a run that was killed.
     fs::remove_ours(session.layout.root(), &session.layout.raw())?;
     // A directory of this run's own: what that one started may still be running, and would count
@@ -272,7 +298,7 @@ fn run_jobs(
     fs::create_dir(&session.layout.tmp())?;
     let bins = bins(&instrumented.built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
-    let mut all = Vec::new();
+    let (mut good, mut all) = (Vec::new(), Vec::new());
     for (at, job) in jobs.iter().enumerate() {
         let place = Place {
             root: &session.workspace.root,
@@ -286,19 +312,20 @@ fn run_jobs(
         };
         let cargo_call = |subcommand: &str| plan.cargo(&session.cargo, subcommand);
         let position = (at + 1, jobs.len());
-        all.push(train::run(
-            job,
-            &cargo_call,
-            place,
-            Raw {
-                dir: &raw,
-                continuous: session.config.continuous,
-            },
-            position,
-            &session.ui,
-        )?);
+        let into = Raw {
+            dir: &raw,
+            continuous: session.config.continuous,
+        };
+        match train::run(job, &cargo_call, place, into, position, &session.ui) {
+            Ok(profiles) => {
+                good.push(job.clone());
+                all.push(profiles);
+            }
+            Err(error) => failures.take(&job.name, error, &session.ui)?,
+        }
     }
-    Ok(all)
+    failures.check()?;
+    Ok((good, all))
 }
 
 fn entry(raw: &RawProfiles) -> WorkloadEntry {
@@ -325,6 +352,7 @@ fn c_entry(row: &census::Row) -> CEntry {
 /// What a campaign says beside its counts.
 struct Facts {
     workloads: Vec<WorkloadEntry>,
+    failed: Vec<FailedEntry>,
     owners: Owners,
     partition: Partition,
     c_objects: Vec<CEntry>,
@@ -347,6 +375,7 @@ fn publish(
     let method = campaign::Method::Instrument;
     let manifest = Manifest {
         workloads: facts.workloads,
+        failed: facts.failed,
         raw_files: merged.files,
         quarantined: merged.quarantined.len(),
         partition: facts.partition,

@@ -140,6 +140,9 @@ pub struct Scenario {
     pub name: String,
     /// Whether the profile was trained with it.
     pub is_trained: bool,
+    /// Which point of a sweep it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Point>,
     /// What prepared it.
     pub prepare: Option<String>,
     /// What ran.
@@ -157,6 +160,17 @@ pub struct Scenario {
     pub failures: Vec<Failure>,
     /// What else the machine did.
     pub weather: Weather,
+}
+
+/// One value of a parameter that a scenario was run with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// The scenario, without the parameter.
+    pub scenario: String,
+    /// The parameter.
+    pub parameter: String,
+    /// Its value.
+    pub value: String,
 }
 
 /// Where a metric's values come from.

@@ -5,6 +5,7 @@
 
 pub mod facts;
 pub mod findings;
+pub mod sweep;
 
 pub use facts::Comparison;
 pub use findings::Findings;

@@ -56,14 +56,24 @@ pub enum WrittenTo {
 }
 
 /// All of a workload, in the order of the file.
-pub(super) fn metrics(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<MetricSource>> {
+pub(super) fn metrics(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+    parameters: &[String],
+) -> Option<Vec<MetricSource>> {
     let section = item.section(problems)?;
     let items = section.items();
-    let sources = items.iter().filter_map(|item| source(item, problems));
+    let sources = items
+        .iter()
+        .filter_map(|item| source(item, problems, parameters));
     Some(sources.collect())
 }
 
-fn source(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<MetricSource> {
+fn source(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+    parameters: &[String],
+) -> Option<MetricSource> {
     let mut section = item.section(problems)?;
     if item.key.is_empty() || item.key.chars().any(char::is_control) {
         section.wrong(problems, "can't be the name of a figure");
@@ -95,12 +105,18 @@ fn source(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<MetricSource> 
         value::choice(item, problems, &names).map(|at: usize| choices[at].1.clone())
     });
     let file = section.read("file", problems, |item, problems| {
-        let file = value::template(item, problems, "the path of a file")?;
+        let file = value::template(item, problems, "the path of a file", parameters)?;
         let allowed = |placeholder: &Placeholder| {
-            matches!(placeholder, Placeholder::Tmp | Placeholder::Workspace)
+            matches!(
+                placeholder,
+                Placeholder::Tmp | Placeholder::Dir(_) | Placeholder::Workspace
+            )
         };
         if !file.placeholders().all(allowed) {
-            item.wrong(problems, "can hold `{tmp}` and `{workspace}` only");
+            item.wrong(
+                problems,
+                "can hold `{tmp}`, `{dir:NAME}`, `{workspace}` and parameters only",
+            );
             return None;
         }
         Some(file)

@@ -4,6 +4,7 @@ use super::metrics;
 use super::nearest::did_you_mean;
 use super::problem::Problems;
 use super::sample;
+use super::scenarios;
 use super::section::{Item, Section};
 use super::service::{self, Service};
 use super::template::Template;
@@ -55,8 +56,12 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
         config.sample = sample;
     }
 
+    let workloads = top.read("workload", problems, Item::section);
+    let parameters = workloads.as_ref().map(scenarios::all_names);
     let (services, service_names) = top
-        .read("service", problems, service::services)
+        .read("service", problems, |item, problems| {
+            service::services(item, &parameters.unwrap_or_default(), problems)
+        })
         .unwrap_or_default();
     let services = Services {
         all: &services,
@@ -65,12 +70,21 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
 
     // All names, also those of broken workloads, so that one slip is not reported twice.
     let mut kinds = BTreeMap::new();
-    if let Some(workloads) = top.read("workload", problems, Item::section) {
+    if let Some(workloads) = workloads {
         for item in workloads.items() {
-            let workload = workload(&item, services, problems);
-            kinds.insert(item.key.clone(), workload.as_ref().map(|it| it.kind));
-            if let Some(workload) = workload {
-                config.workloads.insert(item.key, workload);
+            let workloads = workload(&item, services, problems);
+            // A family can be trained with if one of its scenarios can.
+            let kind = workloads
+                .iter()
+                .map(|it| it.kind)
+                .min_by_key(|kind| match kind {
+                    Kind::Train => 0,
+                    Kind::Evaluate => 1,
+                });
+            kinds.insert(item.key, kind);
+            for workload in workloads {
+                kinds.insert(workload.name.clone(), Some(workload.kind));
+                config.workloads.insert(workload.name.clone(), workload);
             }
         }
     }
@@ -137,7 +151,13 @@ fn default_workloads(
     }
     let mut names: Vec<String> = Vec::new();
     for (element, name) in value::texts(item, problems)? {
-        match (kinds.get(name), name.parse::<Builtin>()) {
+        // Of a broken workload the scenarios are not known.
+        let of_broken = || {
+            let family = kinds.get(name.split_once('/')?.0)?;
+            family.is_none().then_some(family)
+        };
+        let known = kinds.get(name).or_else(of_broken);
+        match (known, name.parse::<Builtin>()) {
             (Some(Some(Kind::Evaluate)), _) => element.wrong(
                 problems,
                 &format!("has `{name}`, which is of kind \"evaluate\" and can't be trained with"),
@@ -177,7 +197,13 @@ struct Services<'s> {
 
 impl Services<'_> {
     /// The `services` of a workload, with what they need.
-    fn named(self, item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<Service>> {
+    /// They may use its `parameters`.
+    fn named(
+        self,
+        item: &Item<'_>,
+        parameters: &[String],
+        problems: &mut Problems<'_>,
+    ) -> Option<Vec<Service>> {
         let mut names = Vec::new();
         for (element, name) in value::texts(item, problems)? {
             if !self.names.contains(name) {
@@ -189,47 +215,66 @@ impl Services<'_> {
             }
             names.push(name.to_owned());
         }
-        Some(service::in_order(&names, self.all))
+        let services = service::in_order(&names, self.all);
+        for service in &services {
+            let used = service.templates().flat_map(Template::parameters);
+            for unknown in used.filter(|name| !parameters.iter().any(|known| known == name)) {
+                item.wrong(
+                    problems,
+                    &format!(
+                        "need `{{{unknown}}}` for service `{}`: it is no parameter of this workload",
+                        service.name
+                    ),
+                );
+            }
+        }
+        Some(services)
     }
 }
 
-/// `[workload.NAME]`.
-fn workload(
-    item: &Item<'_>,
-    services: Services<'_>,
-    problems: &mut Problems<'_>,
-) -> Option<Workload> {
-    let mut section = item.section(problems)?;
+/// `[workload.NAME]`: the workload, or each of its scenarios. None if it is broken.
+fn workload(item: &Item<'_>, services: Services<'_>, problems: &mut Problems<'_>) -> Vec<Workload> {
+    let Some(mut section) = item.section(problems) else {
+        return Vec::new();
+    };
     if let Some(message) = bad_name(&item.key) {
         problems.add(item.key_span.clone(), message);
     }
-    let prepare = section.read("prepare", problems, value::command_line);
+    let declared = scenarios::declared(&mut section, problems);
+    let names = &declared.names;
+    let prepare = section.read("prepare", problems, |item, problems| {
+        value::steps(item, problems, names)
+    });
     let run = section.get("run");
     if run.is_none() {
         section.wrong(problems, "has no `run`");
     }
-    let run = run.and_then(|run| value::command_line(&run, problems));
-    let env = section.read("env", problems, environment);
+    let run = run.and_then(|run| value::command_line(&run, problems, names));
+    let env = section.read("env", problems, |item, problems| {
+        environment(item, problems, names)
+    });
     let cwd = section.read("cwd", problems, value::directory);
     let weight = section.read("weight", problems, value::count);
     let timeout = section.read("timeout", problems, value::duration);
     let repeat = section.read("repeat", problems, value::count);
-    let kind = section.read("kind", problems, |item, problems| {
-        let choices = [("train", Kind::Train), ("evaluate", Kind::Evaluate)];
-        value::choice(item, problems, &choices)
+    let kind = section.read("kind", problems, Kind::read);
+    let metrics = section.read("metrics", problems, |item, problems| {
+        metrics::metrics(item, problems, names)
     });
-    let metrics = section.read("metrics", problems, metrics::metrics);
     let services = section.read("services", problems, |item, problems| {
-        services.named(item, problems)
+        services.named(item, names, problems)
     });
     let keep_services = section.read("keep-services", problems, value::flag);
     let profile_load = section.read("profile-load", problems, value::flag);
     section.finish(problems);
-    Some(Workload {
+    let Some(run) = run else {
+        return Vec::new();
+    };
+    let workload = Workload {
         services: services.unwrap_or_default(),
         keep_services: keep_services.unwrap_or(false),
         profile_load: profile_load.unwrap_or(false),
-        prepare,
+        prepare: prepare.unwrap_or_default(),
         env: env.unwrap_or_default(),
         cwd,
         weight: weight.unwrap_or(1),
@@ -237,8 +282,9 @@ fn workload(
         repeat: repeat.unwrap_or(1),
         kind: kind.unwrap_or_default(),
         metrics: metrics.unwrap_or_default(),
-        ..Workload::new(&item.key, run?)
-    })
+        ..Workload::new(&item.key, run)
+    };
+    declared.expand(&workload, problems)
 }
 
 /// Why a workload can't have this name: it is a directory in the store and a word on the
@@ -268,6 +314,7 @@ fn bad_name(name: &str) -> Option<String> {
 pub(super) fn environment(
     item: &Item<'_>,
     problems: &mut Problems<'_>,
+    parameters: &[String],
 ) -> Option<Vec<(String, Template)>> {
     let section = item.section(problems)?;
     let mut variables = Vec::new();
@@ -284,7 +331,7 @@ pub(super) fn environment(
                 format!("{} is set by cargo-fdo itself", item.label()),
             );
         }
-        if let Some(value) = value::template(&item, problems, "a string") {
+        if let Some(value) = value::template(&item, problems, "a string", parameters) {
             variables.push((item.key, value));
         }
     }

@@ -106,16 +106,21 @@ impl Config {
                  `--workload bench`, or a command: `cargo fdo compare -- '{bin:app}' ARGUMENTS`",
             ));
         }
-        self.select(names)
+        self.select_of(names, Kind::Evaluate)
     }
 
-    /// The workloads called `names`, of either kind, each once and in that order. Without
+    /// The workloads called `names`, of either kind, each once and in that order. The name of a
+    /// workload with scenarios stands for those of kind train, or for all if none is. Without
     /// names those of the `workloads` key, and without that all named ones of kind train.
     ///
     /// # Errors
     ///
     /// One problem for each unknown name, or one if there is nothing to choose.
     pub fn select(&self, names: &[String]) -> Result<Vec<WorkloadChoice>, ConfigError> {
+        self.select_of(names, Kind::Train)
+    }
+
+    fn select_of(&self, names: &[String], kind: Kind) -> Result<Vec<WorkloadChoice>, ConfigError> {
         let names = if names.is_empty() {
             &self.default_workloads
         } else {
@@ -150,9 +155,14 @@ impl Config {
         let mut chosen: Vec<WorkloadChoice> = Vec::new();
         let mut problems = Vec::new();
         for name in names {
-            match self.find(name) {
-                Ok(choice) if chosen.contains(&choice) => {}
-                Ok(choice) => chosen.push(choice),
+            match self.find(name, kind) {
+                Ok(choices) => {
+                    for choice in choices {
+                        if !chosen.contains(&choice) {
+                            chosen.push(choice);
+                        }
+                    }
+                }
                 Err(problem) => problems.push(problem),
             }
         }
@@ -163,27 +173,57 @@ impl Config {
         }
     }
 
-    /// The named workloads of one kind.
+    /// The named workloads of one kind, scenarios in the order of the file.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Workload> {
-        self.workloads
-            .values()
+        let mut all: Vec<&Workload> = self.workloads.values().collect();
+        all.sort_by_key(|workload| {
+            let scenario = workload.scenario.as_ref();
+            (
+                workload.family(),
+                scenario.map(|scenario| scenario.position),
+            )
+        });
+        all.into_iter()
             .filter(move |workload| workload.kind == kind)
     }
 
-    fn find(&self, name: &str) -> Result<WorkloadChoice, Problem> {
-        if let Some(workload) = self.workloads.get(name) {
-            return Ok(WorkloadChoice::Named(workload.clone()));
+    /// The scenarios of a workload, those of this kind if there are any; none if it has none.
+    fn scenarios(&self, family: &str, kind: Kind) -> Vec<&Workload> {
+        let of = |kind| -> Vec<&Workload> {
+            self.of_kind(kind)
+                .filter(|workload| workload.scenario.is_some() && workload.family() == family)
+                .collect()
+        };
+        let wanted = of(kind);
+        match (wanted.is_empty(), kind) {
+            (false, _) => wanted,
+            (true, Kind::Train) => of(Kind::Evaluate),
+            (true, Kind::Evaluate) => of(Kind::Train),
         }
-        name.parse().map(WorkloadChoice::Builtin).map_err(|_| {
-            let known = self.of_kind(Kind::Train).map(|known| known.name.as_str());
-            Problem {
-                place: None,
-                message: format!(
-                    "no workload `{name}`{}",
-                    did_you_mean(name, known.chain(Builtin::NAMES))
-                ),
-            }
-        })
+    }
+
+    fn find(&self, name: &str, kind: Kind) -> Result<Vec<WorkloadChoice>, Problem> {
+        if let Some(workload) = self.workloads.get(name) {
+            return Ok(vec![WorkloadChoice::Named(workload.clone())]);
+        }
+        let scenarios = self.scenarios(name, kind).into_iter().cloned();
+        let scenarios: Vec<_> = scenarios.map(WorkloadChoice::Named).collect();
+        if !scenarios.is_empty() {
+            return Ok(scenarios);
+        }
+        name.parse()
+            .map(|builtin| vec![WorkloadChoice::Builtin(builtin)])
+            .map_err(|_| {
+                let known = self.of_kind(Kind::Train);
+                let known = known.flat_map(|known| [known.family(), &known.name]);
+                Problem {
+                    place: None,
+                    message: format!(
+                        "no workload `{name}`{}",
+                        did_you_mean(name, known.chain(Builtin::NAMES))
+                    ),
+                }
+            })
     }
 
     /// What can be chosen, in words. Not those to evaluate with: who trains with them too

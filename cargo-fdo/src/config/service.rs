@@ -96,14 +96,22 @@ impl Service {
         own.chain(env).chain(&self.log)
     }
 
-    /// The programs of the workspace that it needs.
-    pub fn bins(&self) -> impl Iterator<Item = &str> {
-        self.templates().flat_map(Template::bins)
-    }
-
-    /// The program of the workspace that it is.
-    pub fn program(&self) -> Option<&str> {
-        self.run.templates().iter().flat_map(Template::bins).next()
+    /// The same, to be changed.
+    pub fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let ready: &mut [Template] = match &mut self.ready {
+            Some(Ready::Port(text) | Ready::Http(text) | Ready::File(text)) => {
+                std::slice::from_mut(text)
+            }
+            Some(Ready::Command(command)) => command.templates_mut(),
+            Some(Ready::Log(_)) | None => &mut [],
+        };
+        let stop = match &mut self.stop {
+            Stop::Command(command) => command.templates_mut(),
+            Stop::Signal(..) => &mut [],
+        };
+        let env = self.env.iter_mut().map(|(_, value)| value);
+        let own = self.run.templates_mut().iter_mut().chain(ready).chain(stop);
+        own.chain(env).chain(&mut self.log)
     }
 }
 
@@ -111,6 +119,7 @@ impl Service {
 /// reported twice.
 pub(super) fn services(
     item: &Item<'_>,
+    parameters: &[String],
     problems: &mut Problems<'_>,
 ) -> Option<(BTreeMap<String, Service>, BTreeSet<String>)> {
     let section = item.section(problems)?;
@@ -120,7 +129,7 @@ pub(super) fn services(
     for item in section.items() {
         names.insert(item.key.clone());
         let mut wanted = Vec::new();
-        if let Some(service) = service(&item, &mut wanted, problems) {
+        if let Some(service) = service(&item, parameters, &mut wanted, problems) {
             services.insert(item.key.clone(), service);
         }
         needs.insert(item.key.clone(), wanted);
@@ -187,6 +196,7 @@ pub(super) fn in_order(names: &[String], all: &BTreeMap<String, Service>) -> Vec
 /// `[service.NAME]`.
 fn service(
     item: &Item<'_>,
+    parameters: &[String],
     wanted: &mut Vec<(Range<usize>, String)>,
     problems: &mut Problems<'_>,
 ) -> Option<Service> {
@@ -206,8 +216,10 @@ fn service(
     if run.is_none() {
         section.wrong(problems, "has no `run`");
     }
-    let run = run.and_then(|run| value::command_line(&run, problems));
-    let env = section.read("env", problems, super::schema::environment);
+    let run = run.and_then(|run| value::command_line(&run, problems, parameters));
+    let env = section.read("env", problems, |item, problems| {
+        super::schema::environment(item, problems, parameters)
+    });
     let cwd = section.read("cwd", problems, value::directory);
     let needs = section.read("needs", problems, |item, problems| {
         let names = value::texts(item, problems)?;
@@ -218,7 +230,9 @@ fn service(
         );
         Some(names.into_iter().map(|(_, name)| name.to_owned()).collect())
     });
-    let ready = section.read("ready", problems, ready);
+    let ready = section.read("ready", problems, |item, problems| {
+        ready(item, parameters, problems)
+    });
     let forks = section.read("forks", problems, value::flag);
     let stop_signal = section.get("stop-signal");
     let stop_command = section.get("stop");
@@ -231,12 +245,12 @@ fn service(
             None
         }
         (Some(item), None) => signal(item, problems),
-        (None, Some(item)) => value::command_line(item, problems).map(Stop::Command),
+        (None, Some(item)) => value::command_line(item, problems, parameters).map(Stop::Command),
         (None, None) => Some(Stop::Signal("TERM")),
     };
     let grace = section.read("grace", problems, value::duration);
     let log = section.read("log", problems, |item, problems| {
-        value::template(item, problems, "the path of a file")
+        value::template(item, problems, "the path of a file", parameters)
     });
     section.finish(problems);
     let (ready, ready_timeout) =
@@ -256,7 +270,11 @@ fn service(
     })
 }
 
-fn ready(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<(Ready, Duration)> {
+fn ready(
+    item: &Item<'_>,
+    parameters: &[String],
+    problems: &mut Problems<'_>,
+) -> Option<(Ready, Duration)> {
     let mut section = item.section(problems)?;
     let mut found = Vec::new();
     for (key, make) in [
@@ -270,7 +288,7 @@ fn ready(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<(Ready, Duratio
             _ => "the path of a file",
         };
         found.extend(section.read(key, problems, |item, problems| {
-            port_or_text(item, problems, what).map(make)
+            port_or_text(item, parameters, problems, what).map(make)
         }));
     }
     found.extend(section.read("log", problems, |item, problems| {
@@ -284,7 +302,7 @@ fn ready(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<(Ready, Duratio
         }
     }));
     found.extend(section.read("command", problems, |item, problems| {
-        value::command_line(item, problems).map(Ready::Command)
+        value::command_line(item, problems, parameters).map(Ready::Command)
     }));
     let timeout = section.read("timeout", problems, value::duration);
     match found.len() {
@@ -303,7 +321,12 @@ fn ready(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<(Ready, Duratio
 }
 
 /// Text with placeholders; of a port, a number does too.
-fn port_or_text(item: &Item<'_>, problems: &mut Problems<'_>, what: &str) -> Option<Template> {
+fn port_or_text(
+    item: &Item<'_>,
+    parameters: &[String],
+    problems: &mut Problems<'_>,
+    what: &str,
+) -> Option<Template> {
     if let toml::de::DeValue::Integer(number) = item.value
         && item.key == "port"
         && number.as_str().parse::<u16>().is_ok_and(|port| port > 0)
@@ -311,7 +334,7 @@ fn port_or_text(item: &Item<'_>, problems: &mut Problems<'_>, what: &str) -> Opt
         return Some(Template::literal(number.as_str()));
     }
     value::text(item, problems, what)?;
-    value::template(item, problems, what)
+    value::template(item, problems, what, parameters)
 }
 
 fn signal(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Stop> {

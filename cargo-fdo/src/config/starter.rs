@@ -95,6 +95,21 @@ fn named_workload(facts: &StarterFacts, file: &mut Lines) {
         "Figures that it prints; also `pointer` into JSON, and `reader` for known benchmarks.",
     );
     file.off("metrics = { p95 = { regex = 'p95: ([0-9.]+)', unit = \"ms\" } }");
+    file.gap();
+    scenarios(&program, file);
+}
+
+/// A `[workload.NAME]` table with scenarios.
+fn scenarios(program: &str, file: &mut Lines) {
+    file.say("One workload with several loads: each scenario is trained and measured apart, as");
+    file.say("`load/read-users-1` and so on; `{NAME}` is its parameter.");
+    file.off("[workload.load]");
+    file.off(&format!(
+        "run = [{program}, \"{{what}}\", \"--users={{users}}\"]"
+    ));
+    file.off("scenarios = { read = { what = \"get\", weight = 2 }, write = { what = \"put\" } }");
+    file.say("Each with all of these; `cargo fdo compare --sweep users=1..64` helps to choose.");
+    file.off("matrix = { users = [1, 16] }");
 }
 
 /// `[package.NAME]` tables.
@@ -205,6 +220,7 @@ mod tests {
                 .collect();
             let config = parse(&on).unwrap_or_else(|error| panic!("{error}\n{on}"));
             assert!(config.workloads.contains_key("typical"));
+            assert!(config.workloads.contains_key("load/write-users-16"));
             assert_eq!(config.packages.len(), facts.c_packages.len());
             // A default that is shown is the default.
             let default = Config::default();

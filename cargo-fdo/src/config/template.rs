@@ -14,6 +14,8 @@ use std::fmt;
 /// `{cpus}`       | the number of processors that this process may use
 /// `{workspace}`  | the workspace root
 /// `{port:NAME}`  | a free TCP port, the same for this name throughout a run
+/// `{dir:NAME}`   | the directory `{tmp}/NAME`, made before `prepare`
+/// `{PARAMETER}`  | the value of a parameter of the workload or its scenario
 ///
 /// Only `{name}` and `{name:argument}` are placeholders: a name in lower case directly inside
 /// the braces, an argument without blanks, quotes or braces. One that is not in the table is an
@@ -27,6 +29,12 @@ pub struct Template(Vec<Part>);
 enum Part {
     Literal(String),
     Placeholder(Placeholder),
+    /// Known when the configuration is read; apart from literals, because a shell needs it quoted,
+    /// and a sweep replaces it.
+    Parameter {
+        name: String,
+        value: String,
+    },
 }
 
 /// What is only known when a workload runs.
@@ -42,16 +50,28 @@ pub enum Placeholder {
     Workspace,
     /// A free TCP port, the same for one name throughout a run.
     Port(String),
+    /// A directory below [`Tmp`](Placeholder::Tmp), made before `prepare`.
+    Dir(String),
 }
 
 impl Template {
-    /// Parses text.
+    /// Parses text that can't have parameters.
     ///
     /// # Errors
     ///
     /// What is wrong with the first wrong placeholder, as the object of a sentence: "an unknown
     /// placeholder …".
     pub fn parse(text: &str) -> Result<Template, String> {
+        Template::parse_with(text, &[])
+    }
+
+    /// Parses text in which these parameters may stand; they are empty until
+    /// [`bind`](Template::bind).
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Template::parse).
+    pub fn parse_with(text: &str, parameters: &[String]) -> Result<Template, String> {
         if text.contains('\0') {
             return Err("a NUL character, which no argument or variable can hold".into());
         }
@@ -71,7 +91,16 @@ impl Template {
                 if !literal.is_empty() {
                     parts.push(Part::Literal(std::mem::take(&mut literal)));
                 }
-                parts.push(Part::Placeholder(Placeholder::parse(body)?));
+                let is_parameter =
+                    !Placeholder::reserves(body) && parameters.iter().any(|known| known == body);
+                parts.push(if is_parameter {
+                    Part::Parameter {
+                        name: body.to_owned(),
+                        value: String::new(),
+                    }
+                } else {
+                    Part::Placeholder(Placeholder::parse(body, parameters)?)
+                });
                 rest = after;
             } else {
                 literal.push('{');
@@ -92,15 +121,34 @@ impl Template {
 
     /// Whether it holds no placeholder.
     pub fn is_literal(&self) -> bool {
-        self.placeholders().next().is_none()
+        self.0.iter().all(|part| matches!(part, Part::Literal(_)))
     }
 
-    /// Its placeholders, in order.
+    /// Its placeholders, in order, without parameters.
     pub fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.0.iter().filter_map(|part| match part {
-            Part::Literal(_) => None,
+            Part::Literal(_) | Part::Parameter { .. } => None,
             Part::Placeholder(placeholder) => Some(placeholder),
         })
+    }
+
+    /// The names of its parameters, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|part| match part {
+            Part::Parameter { name, .. } => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Gives a parameter its value, wherever it stands.
+    pub fn bind(&mut self, parameter: &str, to: &str) {
+        for part in &mut self.0 {
+            if let Part::Parameter { name, value } = part
+                && name == parameter
+            {
+                to.clone_into(value);
+            }
+        }
     }
 
     /// The programs it needs, in order.
@@ -108,6 +156,15 @@ impl Template {
         self.placeholders()
             .filter_map(|placeholder| match placeholder {
                 Placeholder::Bin(name) => Some(name.as_str()),
+                _ => None,
+            })
+    }
+
+    /// The directories of `{dir:NAME}` that it needs, in order.
+    pub fn dirs(&self) -> impl Iterator<Item = &str> {
+        self.placeholders()
+            .filter_map(|placeholder| match placeholder {
+                Placeholder::Dir(name) => Some(name.as_str()),
                 _ => None,
             })
     }
@@ -126,6 +183,7 @@ impl Template {
             match part {
                 Part::Literal(literal) => text.push(literal),
                 Part::Placeholder(placeholder) => text.push(value(placeholder)?),
+                Part::Parameter { value, .. } => text.push(value),
             }
         }
         Ok(text)
@@ -153,13 +211,17 @@ impl Template {
                     text.push(place.quote(&value(placeholder)?));
                     place.skip_value();
                 }
+                Part::Parameter { value, .. } => {
+                    text.push(place.quote(value.as_ref()));
+                    place.skip_value();
+                }
             }
         }
         Ok(text)
     }
 }
 
-/// For people, with the placeholders as they are written. Not for parsing: doubled braces are
+/// For people, with the placeholders as they are written, and the values of parameters. Not for parsing: doubled braces are
 /// gone.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -167,6 +229,7 @@ impl fmt::Display for Template {
             match part {
                 Part::Placeholder(placeholder) => placeholder.fmt(f)?,
                 Part::Literal(literal) => f.write_str(literal)?,
+                Part::Parameter { value, .. } => f.write_str(value)?,
             }
         }
         Ok(())
@@ -174,10 +237,15 @@ impl fmt::Display for Template {
 }
 
 impl Placeholder {
-    const NAMES: [&str; 4] = ["bin", "tmp", "cpus", "workspace"];
+    const NAMES: [&str; 6] = ["bin", "tmp", "cpus", "workspace", "dir", "port"];
 
-    /// Parses what is inside the braces.
-    fn parse(body: &str) -> Result<Placeholder, String> {
+    /// Whether no parameter can have this name.
+    pub(super) fn reserves(name: &str) -> bool {
+        Self::NAMES.contains(&name)
+    }
+
+    /// Parses what is inside the braces, and none of the `parameters`.
+    fn parse(body: &str, parameters: &[String]) -> Result<Placeholder, String> {
         let (name, argument) = match body.split_once(':') {
             Some((name, argument)) => (name, Some(argument)),
             None => (body, None),
@@ -190,19 +258,47 @@ impl Placeholder {
             ("tmp", None) => Ok(Placeholder::Tmp),
             ("cpus", None) => Ok(Placeholder::Cpus),
             ("workspace", None) => Ok(Placeholder::Workspace),
+            ("dir", Some(dir)) if is_plain(dir) => Ok(Placeholder::Dir(dir.to_owned())),
+            ("dir", _) => Err(format!(
+                "`{{{body}}}`, which needs a plain name: `{{dir:NAME}}` is `{{tmp}}/NAME`"
+            )),
             (name, Some(_)) if Self::NAMES.contains(&name) => Err(format!(
                 "`{{{body}}}`, which takes no argument: `{{{name}}}`"
             )),
             _ => Err(format!(
                 "an unknown placeholder `{{{body}}}`{}",
-                match did_you_mean(name, Self::NAMES) {
-                    none if none.is_empty() =>
-                        format!("; `{{{{{body}}}}}` stands for these characters themselves"),
+                match did_you_mean(name, Self::names(parameters)) {
+                    none if none.is_empty() => format!(
+                        "{}; `{{{{{body}}}}}` stands for these characters themselves",
+                        there_are(parameters)
+                    ),
                     near => near,
                 }
             )),
         }
     }
+}
+
+impl Placeholder {
+    fn names(parameters: &[String]) -> impl Iterator<Item = &str> {
+        let parameters = parameters.iter().map(String::as_str);
+        Self::NAMES.into_iter().chain(parameters)
+    }
+}
+
+/// "; the parameters are `a`, `b`", if there are any.
+fn there_are(parameters: &[String]) -> String {
+    match parameters {
+        [] => String::new(),
+        [one] => format!("; the only parameter is `{one}`"),
+        several => format!("; the parameters are `{}`", several.join("`, `")),
+    }
+}
+
+/// Whether it is a name of one directory, inside of the one that it is in.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.chars().all(plain)
 }
 
 impl fmt::Display for Placeholder {
@@ -213,20 +309,25 @@ impl fmt::Display for Placeholder {
             Placeholder::Cpus => f.write_str("{cpus}"),
             Placeholder::Workspace => f.write_str("{workspace}"),
             Placeholder::Port(name) => write!(f, "{{port:{name}}}"),
+            Placeholder::Dir(name) => write!(f, "{{dir:{name}}}"),
         }
     }
+}
+
+/// Whether `{name}` is a placeholder, by its form.
+pub(super) fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'))
 }
 
 /// The inside of a `{name}` or `{name:argument}` that `text` starts with, and what follows it.
 fn body(text: &str) -> Option<(&str, &str)> {
     let (body, after) = text.strip_prefix('{')?.split_once('}')?;
     let (name, argument) = body.split_once(':').unwrap_or((body, ""));
-    let named = name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_'));
     let odd = |c: char| c.is_whitespace() || matches!(c, '{' | '"' | '\'' | '`' | ',' | ';');
-    (named && !argument.contains(odd)).then_some((body, after))
+    (is_name(name) && !argument.contains(odd)).then_some((body, after))
 }
 
 /// The `{name}` of a `{{name}}` that `text` starts with, and what follows the whole.
@@ -250,6 +351,7 @@ mod tests {
                 Placeholder::Cpus => "8".into(),
                 Placeholder::Workspace => "/w".into(),
                 Placeholder::Port(name) => format!("1{}", name.len()).into(),
+                Placeholder::Dir(name) => format!("/t/{name}").into(),
             })
         };
         let template = Template::parse(text).unwrap();
@@ -319,6 +421,49 @@ mod tests {
         ] {
             assert_eq!(Template::parse(text).unwrap_err(), message);
         }
+    }
+
+    #[test]
+    fn parameters_have_the_value_that_they_are_bound_to() {
+        let known = ["users".to_owned(), "size".to_owned()];
+        let mut template = Template::parse_with("-u {users} {size}{users}", &known).unwrap();
+        assert_eq!(
+            template.parameters().collect::<Vec<_>>(),
+            ["users", "size", "users"]
+        );
+        assert!(!template.is_literal() && template.placeholders().next().is_none());
+        template.bind("users", "10");
+        template.bind("size", "4 k");
+        let mut none = |_: &Placeholder| Ok::<OsString, Infallible>(OsString::new());
+        let Ok(text) = template.expand(&mut none);
+        assert_eq!(text, "-u 10 4 k10");
+        let Ok(text) = template.expand_for_shell(&mut none);
+        assert_eq!(text, "-u 10 '4 k'10");
+        template.bind("users", "1");
+        assert_eq!(template.to_string(), "-u 1 4 k1");
+        assert_eq!(
+            Template::parse_with("{user}", &known).unwrap_err(),
+            "an unknown placeholder `{user}`; did you mean `users`?"
+        );
+        assert_eq!(
+            Template::parse_with("{requests}", &known).unwrap_err(),
+            "an unknown placeholder `{requests}`; the parameters are `users`, `size`; \
+             `{{requests}}` stands for these characters themselves"
+        );
+    }
+
+    #[test]
+    fn directories_have_plain_names() {
+        assert_eq!(
+            expanded("{dir:meta}/log {dir:a.b-1}"),
+            "/t/meta/log /t/a.b-1"
+        );
+        for text in ["{dir}", "{dir:}", "{dir:a/b}", "{dir:..}", "{dir:.x}"] {
+            let message = Template::parse(text).unwrap_err();
+            assert!(message.contains("needs a plain name"), "{message}");
+        }
+        let template = Template::parse("{dir:b} {tmp} {dir:a}").unwrap();
+        assert_eq!(template.dirs().collect::<Vec<_>>(), ["b", "a"]);
     }
 
     #[test]

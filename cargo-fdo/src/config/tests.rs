@@ -115,7 +115,7 @@ fn every_key_is_read() {
 
     let mixed = &config.workloads["mixed"];
     assert_eq!(mixed.name, "mixed");
-    assert!(matches!(&mixed.prepare, Some(CommandLine::Argv(argv)) if argv.len() == 3));
+    assert!(matches!(&mixed.prepare[..], [CommandLine::Argv(argv)] if argv.len() == 3));
     assert!(matches!(mixed.run, CommandLine::Shell(_)));
     let variables: Vec<_> = mixed.env.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(variables, ["ZED", "ALPHA"], "in the order of the file");

@@ -213,30 +213,37 @@ pub(super) fn globs(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Vec<
     Some(globs)
 }
 
-/// Text with placeholders, possibly empty.
+/// Text with placeholders and these parameters, possibly empty.
 pub(super) fn template(
     item: &Item<'_>,
     problems: &mut Problems<'_>,
     what: &str,
+    parameters: &[String],
 ) -> Option<Template> {
     let DeValue::String(text) = item.value else {
         item.must_be(problems, what);
         return None;
     };
-    Template::parse(text)
+    Template::parse_with(text, parameters)
         .map_err(|message| item.wrong(problems, &format!("has {message}")))
         .ok()
 }
 
 /// An argument vector or a string for the shell.
-pub(super) fn command_line(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<CommandLine> {
+pub(super) fn command_line(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+    parameters: &[String],
+) -> Option<CommandLine> {
     const WHAT: &str = "an array of arguments or a string for the shell";
     match item.value {
         DeValue::String(text) if text.trim().is_empty() => {
             item.wrong(problems, "is empty");
             None
         }
-        DeValue::String(_) => Some(CommandLine::Shell(template(item, problems, WHAT)?)),
+        DeValue::String(_) => Some(CommandLine::Shell(template(
+            item, problems, WHAT, parameters,
+        )?)),
         _ => {
             let elements = item.elements(problems, WHAT)?;
             match elements.first().map(|program| program.value) {
@@ -248,11 +255,45 @@ pub(super) fn command_line(item: &Item<'_>, problems: &mut Problems<'_>) -> Opti
             }
             let arguments: Vec<_> = elements
                 .iter()
-                .map(|element| template(element, problems, "an array of strings"))
+                .map(|element| template(element, problems, "an array of strings", parameters))
                 .collect();
             Some(CommandLine::Argv(
                 arguments.into_iter().collect::<Option<_>>()?,
             ))
         }
     }
+}
+
+/// One command, or an array of them: an array that holds an array or a table is one of steps.
+pub(super) fn steps(
+    item: &Item<'_>,
+    problems: &mut Problems<'_>,
+    parameters: &[String],
+) -> Option<Vec<CommandLine>> {
+    let is_step = |value: &DeValue<'_>| matches!(value, DeValue::Array(_) | DeValue::Table(_));
+    let DeValue::Array(array) = item.value else {
+        return command_line(item, problems, parameters).map(|only| vec![only]);
+    };
+    if !array.iter().any(|element| is_step(element.get_ref())) {
+        return command_line(item, problems, parameters).map(|only| vec![only]);
+    }
+    let steps: Vec<_> = item
+        .elements(problems, "an array of steps")?
+        .iter()
+        .map(|step| match step.value {
+            // For a list of nothing but commands for the shell.
+            DeValue::Table(_) => {
+                let mut section = step.section(problems)?;
+                let run = section.get("run");
+                if run.is_none() {
+                    section.wrong(problems, "has no `run`");
+                }
+                let run = run.and_then(|run| command_line(&run, problems, parameters));
+                section.finish(problems);
+                run
+            }
+            _ => command_line(step, problems, parameters),
+        })
+        .collect();
+    steps.into_iter().collect()
 }

@@ -1,9 +1,12 @@
 //! Workloads: the named ways to exercise the program.
 
-use super::metrics::MetricSource;
-use super::problem::ConfigError;
+use super::metrics::{MetricSource, WrittenTo};
+use super::problem::{ConfigError, Problems};
+use super::scenarios::SCENARIO;
+use super::section::Item;
 use super::service::Service;
 use super::template::{Placeholder, Template};
+use super::value;
 use crate::tool::Invocation;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,10 +20,10 @@ pub const AD_HOC: &str = "command";
 /// A named way to exercise the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workload {
-    /// Its name: letters, digits, `-`, `_`, `.`, so fit for a file name.
+    /// Its name: letters, digits, `-`, `_`, `.`; of a scenario `WORKLOAD/SCENARIO`.
     pub name: String,
-    /// What runs first and is not profiled.
-    pub prepare: Option<CommandLine>,
+    /// What runs first, in this order, and is not profiled.
+    pub prepare: Vec<CommandLine>,
     /// What is profiled or measured.
     pub run: CommandLine,
     /// Variables for both, in the order of the file.
@@ -43,6 +46,23 @@ pub struct Workload {
     pub keep_services: bool,
     /// Whether `run` itself is profiled too, where there are services.
     pub profile_load: bool,
+    /// Its parameters and what they are here.
+    pub parameters: Vec<(String, String)>,
+    /// Which scenario it is, and of which workload of the file.
+    pub scenario: Option<Scenario>,
+}
+
+/// One of the scenarios of a workload of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scenario {
+    /// The workload of the file.
+    pub family: String,
+    /// Its name in the table `scenarios`.
+    pub base: Option<String>,
+    /// The parameters of `matrix`, whose values are in its name too.
+    pub axes: Vec<String>,
+    /// Its place in the order of the file.
+    pub position: usize,
 }
 
 /// What a workload is for.
@@ -53,6 +73,14 @@ pub enum Kind {
     Train,
     /// To measure with only, so that the gain is seen on work that the profile does not know.
     Evaluate,
+}
+
+impl Kind {
+    /// The value of a key `kind`.
+    pub(super) fn read(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Kind> {
+        let choices = [("train", Kind::Train), ("evaluate", Kind::Evaluate)];
+        value::choice(item, problems, &choices)
+    }
 }
 
 /// What to run.
@@ -70,7 +98,7 @@ impl Workload {
     pub fn new(name: impl Into<String>, run: CommandLine) -> Workload {
         Workload {
             name: name.into(),
-            prepare: None,
+            prepare: Vec::new(),
             run,
             env: Vec::new(),
             cwd: None,
@@ -82,6 +110,8 @@ impl Workload {
             services: Vec::new(),
             keep_services: false,
             profile_load: false,
+            parameters: Vec::new(),
+            scenario: None,
         }
     }
 
@@ -91,6 +121,18 @@ impl Workload {
     ///
     /// If there are none, one is not UTF-8, or one has a wrong placeholder.
     pub fn ad_hoc(words: Vec<OsString>) -> Result<Workload, ConfigError> {
+        Workload::ad_hoc_with(words, &[])
+    }
+
+    /// The same where these parameters may stand in the words.
+    ///
+    /// # Errors
+    ///
+    /// As [`ad_hoc`](Workload::ad_hoc).
+    pub fn ad_hoc_with(
+        words: Vec<OsString>,
+        parameters: &[String],
+    ) -> Result<Workload, ConfigError> {
         let fail = |message: String| {
             ConfigError::usage(
                 message,
@@ -103,14 +145,20 @@ impl Workload {
                 .into_string()
                 .map_err(|word| fail(format!("the argument `{}` is not UTF-8", word.display())))?;
             argv.push(
-                Template::parse(&word)
+                Template::parse_with(&word, parameters)
                     .map_err(|message| fail(format!("the argument `{word}` has {message}")))?,
             );
         }
         if argv.is_empty() {
             return Err(fail("there is no command after `--`".into()));
         }
-        Ok(Workload::new(AD_HOC, CommandLine::Argv(argv)))
+        let mut workload = Workload::new(AD_HOC, CommandLine::Argv(argv));
+        for parameter in parameters {
+            if workload.used_parameters().contains(parameter.as_str()) {
+                workload.set(parameter, "");
+            }
+        }
+        Ok(workload)
     }
 
     /// Whether `run` is what one trains with: all there is, or load for services.
@@ -120,13 +168,122 @@ impl Workload {
 
     /// The programs of the workspace that it needs.
     pub fn bins(&self) -> BTreeSet<&str> {
-        let commands = self.prepare.iter().chain([&self.run]);
-        let variables = self.env.iter().flat_map(|(_, value)| value.bins());
-        commands
-            .flat_map(CommandLine::bins)
-            .chain(variables)
-            .chain(self.services.iter().flat_map(Service::bins))
+        self.templates().flat_map(Template::bins).collect()
+    }
+
+    /// The directories of `{dir:NAME}` that it needs.
+    pub fn dirs(&self) -> BTreeSet<&str> {
+        self.templates().flat_map(Template::dirs).collect()
+    }
+
+    /// The parameters that it uses.
+    pub fn used_parameters(&self) -> BTreeSet<&str> {
+        self.templates().flat_map(Template::parameters).collect()
+    }
+
+    /// Its name as that of a file; two names of workloads never give one.
+    pub fn file_name(name: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        name.chars()
+            .map(|c| match c {
+                '/' => '+',
+                ':' => '=',
+                c if plain(c) => c,
+                _ => '-',
+            })
             .collect()
+    }
+
+    /// The name of the workload of the file.
+    pub fn family(&self) -> &str {
+        match &self.scenario {
+            Some(scenario) => &scenario.family,
+            None => &self.name,
+        }
+    }
+
+    /// Gives a parameter its value.
+    pub fn set(&mut self, parameter: &str, value: &str) {
+        for template in self.templates_mut() {
+            template.bind(parameter, value);
+        }
+        let known = |(name, _): &&mut (String, String)| name == parameter;
+        match self.parameters.iter_mut().find(known) {
+            Some((_, old)) => value.clone_into(old),
+            None => self
+                .parameters
+                .push((parameter.to_owned(), value.to_owned())),
+        }
+    }
+
+    /// Makes it this scenario, with the name of that; its parameters are set.
+    pub(super) fn be_scenario(&mut self, scenario: Scenario) {
+        let axes = scenario.axes.iter().map(|axis| {
+            let value = self.parameter(axis).unwrap_or_default();
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+            let value: String = value
+                .chars()
+                .map(|c| if plain(c) { c } else { '-' })
+                .collect();
+            format!("{axis}-{value}")
+        });
+        let name: Vec<String> = scenario.base.iter().cloned().chain(axes).collect();
+        let name = name.join("-");
+        self.name = match name.is_empty() {
+            true => scenario.family.clone(),
+            false => format!("{}/{name}", scenario.family),
+        };
+        for template in self.templates_mut() {
+            template.bind(SCENARIO, &name);
+        }
+        self.scenario = Some(scenario);
+    }
+
+    /// The same with another value of a parameter that it uses, which has no part in its name then.
+    #[must_use]
+    pub fn with(&self, parameter: &str, value: &str) -> Workload {
+        let mut other = self.clone();
+        other.set(parameter, value);
+        if let Some(mut scenario) = other.scenario.take() {
+            scenario.axes.retain(|axis| axis != parameter);
+            other.be_scenario(scenario);
+        }
+        other
+    }
+
+    /// The value of a parameter.
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        let known = self.parameters.iter().find(|(known, _)| known == name);
+        known.map(|(_, value)| value.as_str())
+    }
+
+    fn templates(&self) -> impl Iterator<Item = &Template> {
+        let commands = self.prepare.iter().chain([&self.run]);
+        let files = self.metrics.iter().filter_map(|metric| match &metric.from {
+            WrittenTo::File(file) => Some(file),
+            _ => None,
+        });
+        commands
+            .flat_map(CommandLine::templates)
+            .chain(self.env.iter().map(|(_, value)| value))
+            .chain(files)
+            .chain(self.services.iter().flat_map(Service::templates))
+    }
+
+    fn templates_mut(&mut self) -> impl Iterator<Item = &mut Template> {
+        let commands = self.prepare.iter_mut().chain([&mut self.run]);
+        let files = self
+            .metrics
+            .iter_mut()
+            .filter_map(|metric| match &mut metric.from {
+                WrittenTo::File(file) => Some(file),
+                _ => None,
+            });
+        commands
+            .flat_map(CommandLine::templates_mut)
+            .chain(self.env.iter_mut().map(|(_, value)| value))
+            .chain(files)
+            .chain(self.services.iter_mut().flat_map(Service::templates_mut))
     }
 
     /// `prepare` or `run` of this workload with its variables and directory, ready to run.
@@ -187,6 +344,14 @@ impl CommandLine {
         match self {
             CommandLine::Argv(argv) => argv,
             CommandLine::Shell(text) => std::slice::from_ref(text),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn templates_mut(&mut self) -> &mut [Template] {
+        match self {
+            CommandLine::Argv(argv) => argv,
+            CommandLine::Shell(text) => std::slice::from_mut(text),
         }
     }
 }

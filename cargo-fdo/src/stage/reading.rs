@@ -1,5 +1,6 @@
 //! Reads recordings, and says which files in them matter.
 
+use super::workload::OfOneWorkload;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::FsError;
 use crate::profile::sample::read::{self, Selection};
@@ -60,6 +61,30 @@ impl Diagnose for ReadingError {
             ReadingError::Fs(error) => error.hint(),
         }
     }
+}
+
+impl OfOneWorkload for ReadingError {
+    fn is_of_one_workload(&self) -> bool {
+        !matches!(self, ReadingError::Fs(_))
+    }
+}
+
+/// That there are samples in a recording, where that is quickly seen: one without any is small.
+///
+/// # Errors
+///
+/// [`ReadingError`]
+pub fn check_small(path: &Path) -> Result<(), ReadingError> {
+    const SMALL: u64 = 4 << 20;
+    let data = path.metadata();
+    if data
+        .map_err(|error| FsError::new("read", path, error))?
+        .len()
+        > SMALL
+    {
+        return Ok(());
+    }
+    check_samples(&recording(path)?, path)
 }
 
 /// Reads a recording.

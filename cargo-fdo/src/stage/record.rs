@@ -2,7 +2,7 @@
 
 use super::attend::{self, Attended, End, Times};
 use super::train::{Job, JobKind, say_stopped};
-use super::workload::{self, Place, Ready, WorkloadError};
+use super::workload::{self, OfOneWorkload, Place, Ready, WorkloadError};
 use crate::config::Workload;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
@@ -130,6 +130,22 @@ impl Diagnose for RecordError {
                 file.display()
             )),
             RecordError::Interrupted { .. } => None,
+        }
+    }
+}
+
+impl OfOneWorkload for RecordError {
+    fn is_of_one_workload(&self) -> bool {
+        match self {
+            RecordError::Workload(error) => error.is_of_one_workload(),
+            RecordError::Failed { .. }
+            | RecordError::TimedOut { .. }
+            | RecordError::Killed { .. } => true,
+            RecordError::Perf { .. }
+            | RecordError::Load { .. }
+            | RecordError::Interrupted { .. }
+            | RecordError::Tool(_)
+            | RecordError::Fs(_) => false,
         }
     }
 }

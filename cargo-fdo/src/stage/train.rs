@@ -18,7 +18,7 @@ use super::family::{Family, Stopped};
 use super::lost::{Losses, processes};
 use super::marks::Marks;
 use super::services::StoppedServices;
-use super::workload::{self, Place, ProfileFiles, Ran, WorkloadError};
+use super::workload::{self, OfOneWorkload, Place, ProfileFiles, Ran, WorkloadError};
 
 /// Training went wrong.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +83,16 @@ impl Diagnose for TrainError {
                  and SIGUSR2 they are saved"
                     .into(),
             ),
+        }
+    }
+}
+
+impl OfOneWorkload for TrainError {
+    fn is_of_one_workload(&self) -> bool {
+        match self {
+            TrainError::Workload(error) => error.is_of_one_workload(),
+            TrainError::Cargo { .. } | TrainError::NoProfile { .. } => true,
+            TrainError::Tool(_) | TrainError::Fs(_) => false,
         }
     }
 }
@@ -198,7 +208,7 @@ impl Job {
 
     /// Where its raw profiles go, below `raw`.
     pub fn raw_dir(&self, raw: &Path) -> PathBuf {
-        raw.join(self.name.replace([':', '/'], "-"))
+        raw.join(Workload::file_name(&self.name))
     }
 
     /// What must be built before it runs.

@@ -13,6 +13,7 @@ use crate::ui::Running;
 use crate::workspace::Workspace;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -25,10 +26,10 @@ use super::services::{self, Ports, ServiceError, Services, StoppedServices};
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
     /// It ended with a failure.
-    #[error("`{what}` of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
+    #[error("{what} of workload `{workload}` failed ({})\n  command: {command}", describe(*status))]
     Failed {
-        /// `run` or `prepare`.
-        what: &'static str,
+        /// Which of its commands.
+        what: Part,
         /// The workload.
         workload: String,
         /// The call.
@@ -73,8 +74,10 @@ pub enum WorkloadError {
         dir: PathBuf,
     },
     /// It did not start.
-    #[error("workload `{workload}` did not start")]
+    #[error("{what} of workload `{workload}` did not start")]
     Start {
+        /// Which of its commands.
+        what: Part,
         /// The workload.
         workload: String,
         /// Why.
@@ -95,7 +98,7 @@ pub enum WorkloadError {
         /// The workload.
         workload: String,
         /// `run` or `prepare`.
-        what: &'static str,
+        what: Part,
     },
     /// cargo-fdo was told to end.
     #[error("interrupted")]
@@ -103,6 +106,30 @@ pub enum WorkloadError {
     /// The fresh directory could not be made.
     #[error(transparent)]
     Fs(#[from] FsError),
+}
+
+/// One of a workload's commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// `run`
+    Run,
+    /// A step of `prepare`.
+    Prepare {
+        /// Which, from 1.
+        step: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Part::Run => f.write_str("`run`"),
+            Part::Prepare { of: 1, .. } => f.write_str("`prepare`"),
+            Part::Prepare { step, of } => write!(f, "step {step} of {of} of `prepare`"),
+        }
+    }
 }
 
 impl Diagnose for WorkloadError {
@@ -151,6 +178,30 @@ impl Diagnose for WorkloadError {
             WorkloadError::Service { error, .. } => error.hint(),
             WorkloadError::ServiceEnded { .. } | WorkloadError::Interrupted => None,
             WorkloadError::Fs(error) => error.hint(),
+        }
+    }
+}
+
+/// An error after which other workloads may go on.
+pub trait OfOneWorkload: Diagnose {
+    /// Whether it is a matter of this workload alone, and not of a tool, the disk, or the command
+    /// line.
+    fn is_of_one_workload(&self) -> bool;
+}
+
+impl OfOneWorkload for WorkloadError {
+    fn is_of_one_workload(&self) -> bool {
+        match self {
+            WorkloadError::Failed { .. }
+            | WorkloadError::TimedOut { .. }
+            | WorkloadError::NoDirectory { .. }
+            | WorkloadError::Service { .. }
+            | WorkloadError::ServiceEnded { .. }
+            | WorkloadError::Start { .. } => true,
+            WorkloadError::NoBinary { .. }
+            | WorkloadError::NotBuilt { .. }
+            | WorkloadError::Interrupted
+            | WorkloadError::Fs(_) => false,
         }
     }
 }
@@ -206,7 +257,7 @@ pub fn run_once(
     let connect = |command: &mut Command| running.connect(command);
     let Prepared { call, services, .. } = &ready.prepared;
     let ended = execute(
-        "run",
+        Part::Run,
         workload,
         call,
         workload.timeout,
@@ -348,18 +399,21 @@ pub(super) fn prepare_in(
         }
     }
     let tmp = tempfile::Builder::new()
-        .prefix(&format!("{}-", workload.name))
+        .prefix(&format!("{}-", Workload::file_name(&workload.name)))
         .tempdir_in(place.tmp)
         .map_err(|error| FsError::new("make a directory in", place.tmp, error))?;
     let ports = Ports::default();
     let mut value =
         |placeholder: &Placeholder| value(workload, &place, tmp.path(), &ports, placeholder);
+    for dir in workload.dirs() {
+        crate::fs::create_dir(&tmp.path().join(dir))?;
+    }
     let mut services = Services::start(
         family,
         &workload.services,
         services::Place {
             root: place.root,
-            logs: &place.logs.join(&workload.name),
+            logs: &place.logs.join(Workload::file_name(&workload.name)),
             profile_file: place.profile_files.run,
             wrap: simulated.wrap,
             patience: simulated.patience,
@@ -367,12 +421,18 @@ pub(super) fn prepare_in(
         &mut value,
     )
     .map_err(|error| named(workload, error))?;
-    if let Some(prepare) = &workload.prepare {
+    for (at, step) in workload.prepare.iter().enumerate() {
         let call = workload
-            .invocation(prepare, place.root, &mut value)?
+            .invocation(step, place.root, &mut value)?
             .env("LLVM_PROFILE_FILE", place.profile_files.prepare);
-        execute("prepare", workload, &call, None, family, connect)
+        let what = Part::Prepare {
+            step: at + 1,
+            of: workload.prepare.len(),
+        };
+        execute(what, workload, &call, None, family, connect)
             .map_err(|error| blame(&services, workload, error))?;
+    }
+    if !workload.prepare.is_empty() {
         services.forget_preparation();
     }
     let profile_file = match workload.profiles_run() {
@@ -482,6 +542,7 @@ pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), Workl
     match which::which_in(&call.program, path, dir) {
         Ok(_) => Ok(()),
         Err(_) => Err(WorkloadError::Start {
+            what: Part::Run,
             workload: workload.name.clone(),
             source: call.start_error(std::io::ErrorKind::NotFound.into()),
         }),
@@ -502,6 +563,7 @@ pub fn calls(
             Placeholder::Cpus => cpus().into(),
             Placeholder::Workspace => root.into(),
             Placeholder::Port(_) => placeholder.to_string().into(),
+            Placeholder::Dir(name) => format!("{{tmp}}/{name}").into(),
         })
     };
     let mut calls = Vec::new();
@@ -538,6 +600,7 @@ fn value(
         Placeholder::Cpus => cpus().into(),
         Placeholder::Workspace => place.root.into(),
         Placeholder::Port(name) => ports.of(name).to_string().into(),
+        Placeholder::Dir(name) => tmp.join(name).into(),
     })
 }
 
@@ -549,7 +612,7 @@ fn cpus() -> String {
 
 /// Runs a call to its end.
 pub(super) fn execute(
-    what: &'static str,
+    what: Part,
     workload: &Workload,
     call: &Invocation,
     timeout: Option<Duration>,
@@ -566,6 +629,7 @@ pub(super) fn execute(
                 what,
             },
             _ => WorkloadError::Start {
+                what,
                 workload: workload.name.clone(),
                 source: call.start_error(source),
             },

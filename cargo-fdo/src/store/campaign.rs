@@ -106,6 +106,9 @@ pub struct Manifest {
     pub c_compiler: Option<String>,
     /// The workloads.
     pub workloads: Vec<WorkloadEntry>,
+    /// Workloads that were to be in it, and failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<FailedEntry>,
     /// Raw files merged; recordings in a sampled campaign.
     pub raw_files: usize,
     /// Raw files set aside.
@@ -223,6 +226,15 @@ pub struct WorkloadEntry {
     pub seconds: f64,
     /// How much slower than a plain run, where that was measured.
     pub slowdown: Option<f64>,
+}
+
+/// A workload that failed while others trained.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedEntry {
+    /// Its name.
+    pub name: String,
+    /// What happened.
+    pub words: String,
 }
 
 /// The limits, in a file.

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 /// The last comparison has this name.
 pub const LAST: &str = "last";
 
+/// And the last sweep this one: a report is of a comparison.
+pub const LAST_SWEEP: &str = "last-sweep";
+
 /// A result can't be saved or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultError {

@@ -34,7 +34,7 @@ impl Choice {
         for word in &args.against {
             all.push(Choice::parse(word, session)?);
         }
-        if args.against.is_empty() {
+        if args.against.is_empty() && args.sweep.is_none() {
             if needs_control(session)? && all[0] == Choice::Release {
                 all.push(Choice::Control);
             }
@@ -55,7 +55,7 @@ impl Choice {
     /// Whether a result can have this name, and still be meant by it.
     pub(super) fn check_free(name: &str) -> Result<()> {
         let taken = ["release", "control", RUST_ONLY, "optimized", "optimised"];
-        match taken.contains(&name) || name == results::LAST {
+        match taken.contains(&name) || [results::LAST, results::LAST_SWEEP].contains(&name) {
             true => Err(VariantError::Reserved(name.to_owned()).into()),
             false => Ok(()),
         }

@@ -7,6 +7,7 @@ use crate::config::{CommandLine, Template, Workload};
 use crate::error::{Diagnose, Error, ExitCode, Result};
 use crate::stage::evaluate::{self, Options, Task};
 use crate::stage::train::{Job, JobKind};
+use crate::ui::plural;
 use fdo_build::flags;
 use fdo_build::protocol::Phase;
 use std::path::PathBuf;
@@ -57,10 +58,11 @@ pub(super) fn show(session: &Session, jobs: &[Job]) {
 /// What a job prepares and runs, as a result names it.
 pub(super) fn words(job: &Job) -> (Option<String>, String) {
     match &job.kind {
-        JobKind::Commands(workload) => (
-            workload.prepare.as_ref().map(ToString::to_string),
-            workload.run.to_string(),
-        ),
+        JobKind::Commands(workload) => {
+            let steps: Vec<String> = workload.prepare.iter().map(ToString::to_string).collect();
+            let prepare = (!steps.is_empty()).then(|| steps.join("; "));
+            (prepare, workload.run.to_string())
+        }
         JobKind::Cargo {
             subcommand,
             selection,
@@ -123,10 +125,12 @@ fn one(
     session.ui.status(
         "Measuring",
         format_args!(
-            "workload `{}`, {} runs of {} variants in turn",
+            "workload `{}`, {}",
             job.name,
-            options.runs,
-            contestants.len()
+            match contestants.len() {
+                1 => plural(options.runs as usize, "run"),
+                variants => format!("{} runs of {variants} variants in turn", options.runs),
+            }
         ),
     );
     let (prepare, shown) = words(job);
@@ -156,6 +160,8 @@ fn one(
     let scenario = Scenario {
         name: job.name.clone(),
         is_trained: trained.contains(&job.name),
+
+        sweep: None,
         prepare,
         run: shown,
         rounds: outcome.rounds,

@@ -45,6 +45,8 @@ enum Plan {
 pub(super) struct Variants {
     members: Vec<Member>,
     cargo: Cargo,
+    /// Whether the first that is measured runs twice.
+    has_twin: bool,
 }
 
 impl Variants {
@@ -54,6 +56,7 @@ impl Variants {
         session: &Session,
         commands: &[BuildCommand],
         jobs: &[Job],
+        has_twin: bool,
     ) -> Result<Option<Variants>> {
         for job in jobs {
             if let JobKind::Commands(workload) = &job.kind
@@ -72,6 +75,7 @@ impl Variants {
         let variants = Variants {
             members,
             cargo: session.cargo.clone(),
+            has_twin,
         };
         variants.check(jobs)?;
         Ok(Some(variants))
@@ -114,11 +118,14 @@ impl Variants {
         Ok(())
     }
 
-    /// Who runs in turn: all that are not saved, and the first of them twice.
+    /// Who runs in turn: all that are not saved, and the first of them twice but for a sweep.
     pub(super) fn contestants(&self, job: &Job) -> Result<Vec<Contestant>> {
         let mut contestants = Vec::new();
         for member in self.members.iter().filter(|member| member.saved.is_none()) {
             contestants.push(member.contestant(job, &self.cargo)?);
+        }
+        if !self.has_twin {
+            return Ok(contestants);
         }
         let again = Contestant {
             name: again(&contestants[0].name),
@@ -146,6 +153,9 @@ impl Variants {
                 },
             })
             .collect();
+        if !self.has_twin {
+            return facts;
+        }
         let measured = self.first_measured();
         let twin = Variant {
             name: again(&facts[measured].name),
@@ -171,7 +181,11 @@ impl Variants {
         for (at, member) in self.members.iter().enumerate() {
             let Some(saved) = &member.saved else { continue };
             let (theirs, variant) = (&saved.0, saved.1);
-            let column = if at >= twin { at + 1 } else { at };
+            let column = if self.has_twin && at >= twin {
+                at + 1
+            } else {
+                at
+            };
             for scenario in &mut comparison.scenarios {
                 let same = theirs.scenarios.iter().find(|s| s.name == scenario.name);
                 for metric in &mut scenario.metrics {

@@ -2,7 +2,8 @@
 
 use super::super::Session;
 use super::super::sampled::{self, Material, Recorded};
-use super::{bins, build_commands};
+use super::partial::Failures;
+use super::{bins, build_commands, kept_raw};
 use crate::cli::TrainArgs;
 use crate::error::Result;
 use crate::fs;
@@ -11,7 +12,7 @@ use crate::stage::record::{self, Recorder};
 use crate::stage::sample::{self, Sampled};
 use crate::stage::train::{Job, JobKind};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{census, units};
+use crate::stage::{census, reading, units};
 use crate::store::campaign::{Method, WorkloadEntry};
 use crate::tool::Places;
 use crate::tool::perf::probe::{self, Sampling};
@@ -90,12 +91,27 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         },
     };
     let mut material = Material::default();
+    let mut failures = Failures::of(jobs.len());
     for job in jobs {
         let job = Job {
             repeat: job.repeat.saturating_mul(session.config.sample.repeat),
             ..job.clone()
         };
-        let done = record::run(&recorder, &job, &cargo_call, place, &raw, &session.ui)?;
+        let done = match record::run(&recorder, &job, &cargo_call, place, &raw, &session.ui) {
+            Ok(done) => done,
+            Err(error) => {
+                failures.take(&job.name, error, &session.ui)?;
+                continue;
+            }
+        };
+        if let Some(error) = done
+            .files
+            .iter()
+            .find_map(|file| reading::check_small(file).err())
+        {
+            failures.take(&job.name, error, &session.ui)?;
+            continue;
+        }
         material.workloads.push(WorkloadEntry {
             name: done.workload,
             weight: done.weight,
@@ -109,6 +125,8 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             .recordings
             .extend(done.files.into_iter().map(|file| (file, weight)));
     }
+    failures.check()?;
+    material.failed = failures.entries();
     let recorded = Recorded {
         made: sample::made(&plan.target_dir, &session.cargo.target)?,
         owners: census::owners(
@@ -121,12 +139,13 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
     };
     let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| {
         Ok((recorder.perf.clone(), recorder.sampling.clone()))
-    })?;
+    });
+    let campaign = kept_raw(session, campaign, jobs, "import FILE…")?;
     if !args.keep_raw {
         fs::remove_ours(session.layout.root(), &session.layout.raw())?;
     }
     report::training(&session.ui, &campaign.manifest);
-    Ok(())
+    failures.verdict()
 }
 
 /// perf and what it can do here.

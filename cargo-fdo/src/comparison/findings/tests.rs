@@ -23,6 +23,8 @@ fn scenario(name: &str, metrics: Vec<Metric>) -> Scenario {
     Scenario {
         name: name.into(),
         is_trained: false,
+
+        sweep: None,
         prepare: None,
         run: "{bin:app} 7".into(),
         rounds: 6,

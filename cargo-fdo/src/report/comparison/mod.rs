@@ -4,10 +4,12 @@ mod csv;
 mod environment;
 pub(super) mod grid;
 mod scale;
+mod sweep;
 pub(super) mod tables;
 #[cfg(test)]
 mod tests;
 
+use crate::comparison::sweep::Sweep;
 use crate::comparison::{Comparison, Findings};
 use crate::ui::plural;
 use grid::Grid;
@@ -37,18 +39,23 @@ struct Whole<'a> {
     #[serde(flatten)]
     comparison: &'a Comparison,
     findings: &'a Findings,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sweeps: &'a [Sweep],
 }
 
 /// The whole comparison as one text, with an end of line.
 pub fn render(comparison: &Comparison, findings: &Findings, format: Format) -> String {
+    let sweeps = &crate::comparison::sweep::of(comparison, findings)[..];
     match format {
-        Format::Text => words(comparison, findings, &TEXT),
-        Format::Markdown => words(comparison, findings, &MARKDOWN),
+        Format::Text => words(comparison, findings, sweeps, &TEXT),
+        Format::Markdown => words(comparison, findings, sweeps, &MARKDOWN),
+        Format::Csv if !sweeps.is_empty() => sweep::csv(comparison, sweeps),
         Format::Csv => csv::render(comparison, findings),
         Format::Json => {
             let whole = Whole {
                 comparison,
                 findings,
+                sweeps,
             };
             let mut text = serde_json::to_string_pretty(&whole).expect("plain data");
             text.push('\n');
@@ -85,7 +92,12 @@ const MARKDOWN: Markup = Markup {
     item: "- ",
 };
 
-fn words(comparison: &Comparison, findings: &Findings, markup: &Markup) -> String {
+fn words(
+    comparison: &Comparison,
+    findings: &Findings,
+    sweeps: &[Sweep],
+    markup: &Markup,
+) -> String {
     let mut out = String::new();
     let mut part = |title: &str, body: &str| {
         if body.is_empty() {
@@ -105,11 +117,22 @@ fn words(comparison: &Comparison, findings: &Findings, markup: &Markup) -> Strin
             .collect()
     };
     let draw = markup.draw;
-    let tables = [
-        tables::main(comparison, findings, markup.detail),
-        tables::overall(comparison, findings),
-        tables::circumstances(comparison, findings),
-    ];
+    for (title, grid, notes) in sweep::tables(comparison, sweeps) {
+        let notes = match notes.is_empty() {
+            true => String::new(),
+            false => format!("{}{}", markup.gap, list(&notes)),
+        };
+        part(&title, &format!("{}{notes}", draw(&grid)));
+    }
+    // Of one variant there is nothing to compare.
+    let tables = match sweeps.is_empty() || comparison.variants.len() > 1 {
+        false => Default::default(),
+        true => [
+            tables::main(comparison, findings, markup.detail),
+            tables::overall(comparison, findings),
+            tables::circumstances(comparison, findings),
+        ],
+    };
     for (title, grid) in tables.iter().flatten() {
         part(title, &draw(grid));
     }

@@ -76,6 +76,50 @@ fn csv_has_a_line_for_each_row() {
 }
 
 #[test]
+fn a_sweep_of_one_variant_has_its_own_tables_and_no_other() {
+    let mut comparison = comparison();
+    comparison.variants.truncate(1);
+    comparison.scenarios.truncate(1);
+    let mut other = comparison.scenarios[0].clone();
+    for (scenario, value) in [&mut comparison.scenarios[0], &mut other]
+        .into_iter()
+        .zip(["4", "8"])
+    {
+        scenario
+            .metrics
+            .iter_mut()
+            .for_each(|metric| metric.samples.truncate(1));
+        scenario.sweep = Some(crate::comparison::facts::Point {
+            scenario: "read".into(),
+            parameter: "users".into(),
+            value: value.into(),
+        });
+    }
+    for metric in &mut other.metrics {
+        metric.better = crate::metrics::Better::Higher;
+    }
+    // Another measure that is better the higher, and one that is not there at both.
+    other.metrics[0].name = "rate".into();
+    comparison.scenarios.push(other);
+    let findings = Findings::of(&comparison);
+    let text = render(&comparison, &findings, Format::Text);
+    let start = "`read` by `release` over `users`: mean ± STDDEVP\n  users  ";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("n/a") && !text.contains("ratio"), "{text}");
+    let csv = render(&comparison, &findings, Format::Csv);
+    assert!(
+        csv.starts_with("scenario,variant,parameter,value,"),
+        "{csv}"
+    );
+    let json = render(&comparison, &findings, Format::Json);
+    assert!(json.contains("\"sweeps\""), "{json}");
+    assert_eq!(
+        results::parse(Path::new("x.json"), &json).unwrap(),
+        comparison
+    );
+}
+
+#[test]
 fn json_is_read_back_whole() {
     let text = rendered(Format::Json);
     let back = results::parse(Path::new("x.json"), &text).unwrap();

@@ -9,7 +9,7 @@ use crate::profile::shares::Missing;
 use crate::profile::summary::Summary;
 use crate::report::usage::{HotRow, Part};
 use crate::stage::trained::{Function, Package};
-use crate::store::campaign::{CEntry, LimitsEntry, Method, Partition, WorkloadEntry};
+use crate::store::campaign::{CEntry, FailedEntry, LimitsEntry, Method, Partition, WorkloadEntry};
 use std::collections::BTreeMap;
 
 /// What no name should be, and some are.
@@ -35,6 +35,8 @@ fn scenario(name: &str, samples: Vec<Vec<Vec<f64>>>) -> Scenario {
     Scenario {
         name: name.into(),
         is_trained: true,
+
+        sweep: None,
         prepare: Some(NASTY.into()),
         run: NASTY.into(),
         rounds: 3,
@@ -97,6 +99,10 @@ fn manifest() -> Manifest {
         profile: NASTY.into(),
         rustc: NASTY.into(),
         c_compiler: None,
+        failed: vec![FailedEntry {
+            name: NASTY.into(),
+            words: NASTY.into(),
+        }],
         workloads: vec![WorkloadEntry {
             name: NASTY.into(),
             weight: 1,

@@ -27,6 +27,12 @@ pub(super) fn warnings(training: &Training<'_>) -> Vec<String> {
             sampling.longer.ceil()
         ));
     }
+    for failed in &manifest.failed {
+        warnings.push(format!(
+            "`{}` failed, and is not in the profile: {}",
+            failed.name, failed.words
+        ));
+    }
     for entry in &manifest.c_objects {
         let without = entry.objects - (entry.instrumented + entry.excluded).min(entry.objects);
         if without > 0 {

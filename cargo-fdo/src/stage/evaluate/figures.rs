@@ -179,6 +179,7 @@ fn place(source: &MetricSource, outputs: Outputs<'_>) -> (String, PathBuf) {
             let Ok(path) = template.expand(&mut |placeholder: &Placeholder| {
                 Ok::<OsString, Infallible>(match placeholder {
                     Placeholder::Tmp => outputs.tmp.into(),
+                    Placeholder::Dir(name) => outputs.tmp.join(name).into(),
                     _ => outputs.workspace.into(),
                 })
             });

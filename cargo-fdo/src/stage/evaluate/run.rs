@@ -9,7 +9,7 @@ use crate::config::{MetricSource, Workload};
 use crate::metrics::Reading;
 use crate::stage::family::{Ended, Family};
 use crate::stage::services::Services;
-use crate::stage::workload::{blame, execute};
+use crate::stage::workload::{Part, blame, execute};
 use crate::tool::Invocation;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -108,7 +108,7 @@ pub(super) fn measure(lane: &Lane, around: &Around<'_>) -> Result<Measured, Stri
     let counters = Counters::open();
     let connect = |command: &mut Command| scratch.connect(command);
     let ended = execute(
-        "run",
+        Part::Run,
         workload,
         &lane.call,
         workload.timeout,
@@ -157,7 +157,14 @@ pub(super) fn count_instructions(
     let call = callgrind::wrap(valgrind, &lane.call, &dir);
     let connect = |command: &mut Command| around.scratch.connect(command);
     // Fifty times as slow: the workload's own limit is not meant for this.
-    let ended = execute("run", around.workload, &call, None, around.family, &connect);
+    let ended = execute(
+        Part::Run,
+        around.workload,
+        &call,
+        None,
+        around.family,
+        &connect,
+    );
     around.family.stop_newer(&before);
     match ended {
         Ok(_) => callgrind::total(&dir),
@@ -174,7 +181,7 @@ pub(super) fn run_simulated(lane: &Lane, around: &Around<'_>) -> Result<(), Stri
     let before = around.family.members();
     let connect = |command: &mut Command| around.scratch.connect(command);
     let ended = execute(
-        "run",
+        Part::Run,
         around.workload,
         &lane.call,
         None,
