@@ -43,7 +43,7 @@ pub struct Workload {
     /// Its parameters and what they are here.
     pub parameters: Vec<(String, String)>,
     /// Which scenario it is, and of which workload of the file.
-    pub scenario: Option<Scenario>,
+    pub scenario: Option<Box<Scenario>>,
 }
 
 /// One of the scenarios of a workload of the file.
@@ -203,7 +203,7 @@ impl Workload {
     }
 
     /// Makes it this scenario, with the name of that; its parameters are set.
-    pub(super) fn be_scenario(&mut self, scenario: Scenario) {
+    pub(super) fn be_scenario(&mut self, scenario: Box<Scenario>) {
         let axes = scenario.axes.iter().map(|axis| {
             let value = self.parameter(axis).unwrap_or_default();
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');

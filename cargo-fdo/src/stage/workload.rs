@@ -80,7 +80,7 @@ pub enum WorkloadError {
         workload: String,
         /// Why.
         #[source]
-        source: ToolError,
+        source: Box<ToolError>,
     },
     /// The fresh directory could not be made.
     #[error(transparent)]
@@ -366,7 +366,7 @@ pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), Workl
         Err(_) => Err(WorkloadError::Start {
             what: Part::Run,
             workload: workload.name.clone(),
-            source: call.start_error(std::io::ErrorKind::NotFound.into()),
+            source: Box::new(call.start_error(std::io::ErrorKind::NotFound.into())),
         }),
     }
 }
@@ -445,7 +445,7 @@ pub(super) fn execute(
         .map_err(|source| WorkloadError::Start {
             what,
             workload: workload.name.clone(),
-            source: call.start_error(source),
+            source: Box::new(call.start_error(source)),
         })?;
     match (ended, timeout) {
         (Some(ended), _) if ended.status.success() => Ok(ended),
