@@ -374,6 +374,18 @@ mod tests {
     }
 
     #[test]
+    fn names_of_scenarios_and_workloads_give_files_of_their_own() {
+        let names = ["a/b", "a-b", "a.b", "example/x", "example:x", "example-x"];
+        let files = names.map(Workload::file_name);
+        assert_eq!(files.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(
+            files.iter().all(|file| !file.contains(['/', ':', '%'])),
+            "{files:?}"
+        );
+        assert_eq!(Workload::file_name("a/b users=4 %"), "a+b-users-4--");
+    }
+
+    #[test]
     fn a_shell_string_runs_by_sh() {
         let text = Template::parse("{bin:app} > {tmp}/log").unwrap();
         let Ok(call) = CommandLine::Shell(text).invocation(&mut value);
