@@ -266,7 +266,8 @@ pub enum Method {
 /// `cargo fdo train`
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Workload: `bench`, `test`, `run`, `example:NAME`, or one of fdo.toml; may be repeated
+    /// Workload: `bench`, `test`, `run`, `example:NAME`, or one of fdo.toml, `NAME/SCENARIO` for one
+    /// scenario of it; may be repeated
     #[arg(short, long, value_name = "NAME")]
     pub workload: Vec<String>,
     /// How counts are gathered

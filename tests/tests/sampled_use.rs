@@ -110,6 +110,7 @@ fn publish(t: &Sandbox, slices: &[(&'static str, &str)]) {
         rustc,
         c_compiler: None,
         workloads: Vec::new(),
+        failed: Vec::new(),
         raw_files: 1,
         quarantined: 0,
         limits: LimitsEntry {

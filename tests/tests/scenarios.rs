@@ -144,6 +144,7 @@ fn a_scenario_that_fails_does_not_take_the_others_with_it() {
         &[
             "warning: `run` of workload `w/bad` failed (exit status 3)",
             "1 of 3 workloads failed: `w/bad`; the profile is of the others",
+            "others\n  `run` of workload `w/bad` failed (exit status 3)\nhint: ",
             "Finished training",
         ],
     );
@@ -183,6 +184,30 @@ fn a_scenario_that_fails_does_not_take_the_others_with_it() {
             &["error: `run` of workload `w/bad` failed (exit status 3)"],
         )
         .stderr_lacks("warning: `run`");
+}
+
+#[test]
+fn what_several_workloads_left_is_kept_if_no_profile_can_be_made_of_it() {
+    let t = Sandbox::rust_project().file(
+        "fdo.toml",
+        "[workload.good]\nrun = ['{bin:app}', '300']\n[workload.cut]\n\
+         run = 'd=$(dirname \"$LLVM_PROFILE_FILE\"); : > \"$d/x.profraw\"'\n",
+    );
+    let run = train(&t, &[]).fails_saying(6, &["until the next training", "train --collect DIR"]);
+    let raw = t.path("target/fdo/v1/raw");
+    run.stderr_has(raw.to_str().unwrap());
+    t.cargo_fdo(["status"]).fails_with(5);
+    t.cargo_fdo([
+        "train",
+        "--max-loss",
+        "50%",
+        "--collect",
+        raw.to_str().unwrap(),
+    ])
+    .succeeds();
+    let kept = steps(&t);
+    train(&t, &["-w", "good"]).succeeds();
+    assert_eq!(steps(&t), kept);
 }
 
 #[test]

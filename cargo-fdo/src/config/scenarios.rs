@@ -265,12 +265,12 @@ impl Declared {
             one.timeout = entry.timeout.or(one.timeout);
             one.repeat = entry.repeat.unwrap_or(one.repeat);
         }
-        one.be_scenario(Scenario {
+        one.be_scenario(Box::new(Scenario {
             family: workload.name.clone(),
             base: entry.map(|entry| entry.name.clone()),
             axes: axes.iter().map(|(name, _)| name.clone()).collect(),
             position,
-        });
+        }));
         one
     }
 

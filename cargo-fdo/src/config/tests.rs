@@ -46,6 +46,13 @@ kind = "train"
 run = ["{bin:app}", '{"json":{"a":1}}', "${HOME}"]
 kind = "evaluate"
 
+[workload.load]
+prepare = [["{bin:app}", "fill", "{dir:data}"], "sync", { run = "true" }]
+run = ["{bin:app}", "{what}", "-u{users}", "-s{size}"]
+parameters = { size = "4k" }
+scenarios = { get = { what = "get", weight = 2 }, put = { what = "put", size = 1.5 } }
+matrix = { users = [1, 0x10] }
+
 [package."librocksdb-sys"]
 c = false
 rust = true
@@ -124,6 +131,11 @@ fn every_key_is_read() {
     assert_eq!(mixed.timeout, Some(Duration::from_secs(90)));
     assert_eq!(mixed.kind, Kind::Train);
     assert_eq!(mixed.bins(), BTreeSet::from(["app"]));
+
+    let load = &config.workloads["load/get-users-16"];
+    assert_eq!(load.prepare.len(), 3);
+    assert_eq!(load.run.to_string(), "{bin:app} get -u16 -s4k");
+    assert_eq!(config.workloads.len(), 2 + 4);
 
     let judge = &config.workloads["judge"];
     assert_eq!(judge.kind, Kind::Evaluate);

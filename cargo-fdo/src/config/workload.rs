@@ -49,7 +49,7 @@ pub struct Workload {
     /// Its parameters and what they are here.
     pub parameters: Vec<(String, String)>,
     /// Which scenario it is, and of which workload of the file.
-    pub scenario: Option<Scenario>,
+    pub scenario: Option<Box<Scenario>>,
 }
 
 /// One of the scenarios of a workload of the file.
@@ -217,7 +217,7 @@ impl Workload {
     }
 
     /// Makes it this scenario, with the name of that; its parameters are set.
-    pub(super) fn be_scenario(&mut self, scenario: Scenario) {
+    pub(super) fn be_scenario(&mut self, scenario: Box<Scenario>) {
         let axes = scenario.axes.iter().map(|axis| {
             let value = self.parameter(axis).unwrap_or_default();
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
@@ -389,6 +389,18 @@ mod tests {
         let Ok(call) = workload.run.invocation(&mut value);
         assert_eq!(call.program, Path::new("/out dir/app"));
         assert_eq!(call.args, ["--db=/it's tmp/a b", "'x'"]);
+    }
+
+    #[test]
+    fn names_of_scenarios_and_workloads_give_files_of_their_own() {
+        let names = ["a/b", "a-b", "a.b", "example/x", "example:x", "example-x"];
+        let files = names.map(Workload::file_name);
+        assert_eq!(files.iter().collect::<BTreeSet<_>>().len(), names.len());
+        assert!(
+            files.iter().all(|file| !file.contains(['/', ':', '%'])),
+            "{files:?}"
+        );
+        assert_eq!(Workload::file_name("a/b users=4 %"), "a+b-users-4--");
     }
 
     #[test]

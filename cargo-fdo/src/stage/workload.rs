@@ -82,7 +82,7 @@ pub enum WorkloadError {
         workload: String,
         /// Why.
         #[source]
-        source: ToolError,
+        source: Box<ToolError>,
     },
     /// A service of it did not do its part.
     #[error("workload `{workload}`: {error}")]
@@ -544,7 +544,7 @@ pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), Workl
         Err(_) => Err(WorkloadError::Start {
             what: Part::Run,
             workload: workload.name.clone(),
-            source: call.start_error(std::io::ErrorKind::NotFound.into()),
+            source: Box::new(call.start_error(std::io::ErrorKind::NotFound.into())),
         }),
     }
 }
@@ -631,7 +631,7 @@ pub(super) fn execute(
             _ => WorkloadError::Start {
                 what,
                 workload: workload.name.clone(),
-                source: call.start_error(source),
+                source: Box::new(call.start_error(source)),
             },
         })?;
     match (ended, timeout) {

@@ -160,7 +160,6 @@ fn one(
     let scenario = Scenario {
         name: job.name.clone(),
         is_trained: trained.contains(&job.name),
-
         sweep: None,
         prepare,
         run: shown,

@@ -7,10 +7,29 @@ use crate::ui::{Ui, plural};
 
 /// The profile is there, and does not hold all.
 #[derive(Debug, thiserror::Error)]
-#[error("{} of {} failed: {}; the profile is of the others", failed.len(), plural(*all, "workload"), failed.join(", "))]
+#[error("{}", self.words())]
 struct Partial {
-    failed: Vec<String>,
+    failed: Vec<FailedEntry>,
     all: usize,
+}
+
+impl Partial {
+    /// With the reasons again: what was said when it happened may be hours above.
+    fn words(&self) -> String {
+        let failed = self.failed.iter();
+        let names: Vec<String> = failed.map(|entry| format!("`{}`", entry.name)).collect();
+        let mut words = format!(
+            "{} of {} failed: {}; the profile is of the others",
+            self.failed.len(),
+            plural(self.all, "workload"),
+            names.join(", ")
+        );
+        for entry in &self.failed {
+            let reason = entry.words.lines().next().unwrap_or_default();
+            words.push_str(&format!("\n  {reason}"));
+        }
+        words
+    }
 }
 
 impl Diagnose for Partial {
@@ -20,8 +39,8 @@ impl Diagnose for Partial {
 
     fn hint(&self) -> Option<String> {
         Some(
-            "`cargo fdo build` uses it as it is; what went wrong is above, and `cargo fdo status` \
-             says it again"
+            "`cargo fdo build` uses it as it is; what the programs wrote is above, and \
+             `cargo fdo status` says again what failed"
                 .into(),
         )
     }
@@ -123,9 +142,8 @@ impl Failures {
         if self.entries.is_empty() {
             return Ok(());
         }
-        let names = self.entries.iter();
         Err(Partial {
-            failed: names.map(|entry| format!("`{}`", entry.name)).collect(),
+            failed: self.entries,
             all: self.all,
         }
         .into())

@@ -20,11 +20,16 @@ pub(super) fn of(comparison: &Comparison, rows: &[Row]) -> Vec<String> {
     let mut warnings = Vec::new();
     for scenario in &comparison.scenarios {
         if scenario.is_trained {
-            warnings.push(format!(
+            // Once for all points of a sweep.
+            let point = scenario.sweep.as_ref();
+            let words = format!(
                 "the profile was trained with `{}`: measured with what it was trained on, a gain \
                  looks better than it is; a workload of `kind = \"evaluate\"` has other data",
-                scenario.name
-            ));
+                point.map_or(&scenario.name, |point| &point.scenario)
+            );
+            if !warnings.contains(&words) {
+                warnings.push(words);
+            }
         }
         if let Some(wanted) = scenario.rounds_wanted {
             warnings.push(format!(

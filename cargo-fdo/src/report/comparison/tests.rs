@@ -95,10 +95,7 @@ fn a_sweep_of_one_variant_has_its_own_tables_and_no_other() {
             value: value.into(),
         });
     }
-    for metric in &mut other.metrics {
-        metric.better = crate::metrics::Better::Higher;
-    }
-    // Another measure that is better the higher, and one that is not there at both.
+    // A measure of one point, which the other lacks.
     other.metrics[0].name = "rate".into();
     comparison.scenarios.push(other);
     let findings = Findings::of(&comparison);
