@@ -8,9 +8,15 @@
 use super::{Invocation, Rustc, ToolError, scratch};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
+use crate::profile::digest;
 use std::path::Path;
 
 const SOURCE: &str = include_str!("signals/save_on_signal.rs");
+
+/// Names the source: an object of another one has another path, and programs are linked anew.
+pub fn revision() -> String {
+    digest::short(SOURCE.as_bytes(), 8)
+}
 
 /// Where instrumented processes mark that they have counters to save: a directory beside their raw
 /// profiles. The object makes marks where it is there.
@@ -67,8 +73,8 @@ pub fn supported(target: &str) -> bool {
 
 /// Compiles the object for `target` into `out`, unless it is there.
 ///
-/// The path of `out` should name everything that decides its content: rustc, target and the
-/// version of cargo-fdo.
+/// The path of `out` should name everything that decides its content: rustc, target and
+/// [`revision`].
 ///
 /// # Errors
 ///
