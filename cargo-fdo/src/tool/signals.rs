@@ -11,11 +11,20 @@ use crate::fs::{self, FsError};
 use crate::profile::digest;
 use std::path::Path;
 
-const SOURCE: &str = include_str!("signals/save_on_signal.rs");
+/// Its modules by file name, the root first.
+const SOURCES: [(&str, &str); 3] = [
+    (
+        "save_on_signal.rs",
+        include_str!("signals/save_on_signal.rs"),
+    ),
+    ("fork.rs", include_str!("signals/fork.rs")),
+    ("mark.rs", include_str!("signals/mark.rs")),
+];
 
 /// Names the source: an object of another one has another path, and programs are linked anew.
 pub fn revision() -> String {
-    digest::short(SOURCE.as_bytes(), 8)
+    let texts = SOURCES.map(|(_, text)| text).concat();
+    digest::short(texts.as_bytes(), 8)
 }
 
 /// Where instrumented processes mark that they have counters to save: a directory beside their raw
@@ -90,10 +99,11 @@ pub fn build(rustc: &Rustc, target: &str, out: &Path) -> Result<(), Error> {
     }
     let parent = out.parent().unwrap_or(Path::new("."));
     let dir = scratch::dir(parent)?;
-    let source = dir.path().join("save_on_signal.rs");
     let object = dir.path().join("save_on_signal.o");
-    scratch::write(&source, SOURCE)?;
-    compile(rustc, target, &source, &object).run()?;
+    for (name, text) in SOURCES {
+        scratch::write(&dir.path().join(name), text)?;
+    }
+    compile(rustc, target, &dir.path().join(SOURCES[0].0), &object).run()?;
     let bytes = std::fs::read(&object).map_err(|error| FsError::new("read", &object, error))?;
     Ok(fs::write_atomic(out, &bytes)?)
 }
@@ -144,7 +154,8 @@ mod tests {
 
     #[test]
     fn the_object_marks_processes_where_marks_are_looked_for() {
-        assert!(SOURCE.contains(&format!("b\"{MARKS}/\"")));
+        let (_, mark) = SOURCES[2];
+        assert!(mark.contains(&format!("b\"{MARKS}/\"")));
     }
 
     #[test]
