@@ -66,7 +66,7 @@ fn main() {
                 work();
                 std::thread::sleep(Duration::from_secs(600));
             });
-            std::thread::sleep(Duration::from_millis(600));
+            std::thread::sleep(Duration::from_secs(2));
             unsafe { kill(victim, 9) };
             wait(victim);
             return;
@@ -252,6 +252,27 @@ fn a_supervisor_that_kills_takes_the_counters_and_this_is_said() {
         .fails_with(5)
         .stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
         .stderr_has("`continuous = true`");
+}
+
+#[test]
+fn what_was_lost_by_hand_is_said_where_it_could_be_marked() {
+    require!(&tools::llvm("clang"));
+    let t = project(&[("once", "{bin:app} once".into())]);
+    let app = t
+        .cargo_fdo(["train", "--build-only"])
+        .succeeds()
+        .stdout()
+        .trim()
+        .to_owned();
+    let script = format!(
+        "export LLVM_PROFILE_FILE=\"$PWD/raws/%p-%m.profraw\"; mkdir -p raws/running; '{app}' once; \
+         '{app}' plain ready & while ! test -s ready; do sleep 0.02; done; kill -KILL $!; wait $!; true"
+    );
+    t.run("sh", ["-c", &script]).succeeds();
+    t.cargo_fdo(["train", "--collect", "raws"])
+        .succeeds()
+        .stderr_has("1 of 2 instrumented processes ended without saving its counters: app ");
+    assert_eq!((served(&t), lost(&t)), ((1000, 1000), 1));
 }
 
 #[test]
