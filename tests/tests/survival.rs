@@ -247,11 +247,21 @@ fn of_sixteen_processes_three_are_killed_and_the_rest_is_exact() {
 fn a_supervisor_that_kills_takes_the_counters_and_this_is_said() {
     require!(&tools::llvm("clang"));
     let killed = format!("{}; kill -KILL $!; wait $!; test $? = 137", start("plain"));
-    let t = project(&[("killed", killed)]);
-    t.cargo_fdo(["train", "--no-overhead", "-w", "killed"])
-        .fails_with(5)
-        .stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
-        .stderr_has("`continuous = true`");
+    // A daemon has no parent but cargo-fdo, which so knows how it ended.
+    let orphan = format!(
+        "sh -c '{} & echo $! > {{tmp}}/pid'; while ! test -s {{tmp}}/ready; do sleep 0.02; done; \
+         kill -KILL $(cat {{tmp}}/pid); sleep 0.5",
+        "{bin:app} plain {tmp}/ready"
+    );
+    let t = project(&[("killed", killed), ("orphan", orphan)]);
+    for (workload, said) in [("killed", ""), ("orphan", " (signal 9, SIGKILL)")] {
+        let run = t
+            .cargo_fdo(["train", "--no-overhead", "-w", workload])
+            .fails_with(5);
+        run.stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
+            .stderr_has("`continuous = true`")
+            .stderr_has(said);
+    }
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Lost {
     pub pid: i32,
     /// How many times its counters were saved before.
     pub saves: u32,
+    /// How it ended, where cargo-fdo was its parent at the end.
+    pub end: Option<String>,
 }
 
 /// One file.
@@ -135,6 +137,7 @@ impl Mark {
             },
             pid: self.pid,
             saves: self.saves,
+            end: None,
         }
     }
 }
@@ -223,6 +226,7 @@ mod tests {
             program: "graphd".into(),
             pid: 999_999_991,
             saves: 0,
+            end: None,
         };
         assert_eq!(marks.lost(), [lost]);
         assert!(!dir.path().join(MARKS).join(format!("{own}-1")).exists());
