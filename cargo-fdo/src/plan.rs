@@ -440,9 +440,9 @@ fn c_order(
 
 /// Where the signal object of this rustc is.
 pub fn signal_object(inputs: Inputs<'_>) -> PathBuf {
-    inputs
-        .layout
-        .signal_object(&inputs.toolbox.rustc.release.to_string())
+    let rustc = &inputs.toolbox.rustc.release;
+    let name = format!("{rustc}-{}", signals::revision());
+    inputs.layout.signal_object(&name)
 }
 
 /// A compiler cache that the user put before C compilers other than in `CC`.

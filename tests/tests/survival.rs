@@ -66,7 +66,7 @@ fn main() {
                 work();
                 std::thread::sleep(Duration::from_secs(600));
             });
-            std::thread::sleep(Duration::from_millis(600));
+            std::thread::sleep(Duration::from_secs(2));
             unsafe { kill(victim, 9) };
             wait(victim);
             return;
@@ -247,11 +247,42 @@ fn of_sixteen_processes_three_are_killed_and_the_rest_is_exact() {
 fn a_supervisor_that_kills_takes_the_counters_and_this_is_said() {
     require!(&tools::llvm("clang"));
     let killed = format!("{}; kill -KILL $!; wait $!; test $? = 137", start("plain"));
-    let t = project(&[("killed", killed)]);
-    t.cargo_fdo(["train", "--no-overhead", "-w", "killed"])
-        .fails_with(5)
-        .stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
-        .stderr_has("`continuous = true`");
+    // A daemon has no parent but cargo-fdo, which so knows how it ended.
+    let orphan = format!(
+        "sh -c '{} & echo $! > {{tmp}}/pid'; while ! test -s {{tmp}}/ready; do sleep 0.02; done; \
+         kill -KILL $(cat {{tmp}}/pid); sleep 0.5",
+        "{bin:app} plain {tmp}/ready"
+    );
+    let t = project(&[("killed", killed), ("orphan", orphan)]);
+    for (workload, said) in [("killed", ""), ("orphan", " (signal 9, SIGKILL)")] {
+        let run = t
+            .cargo_fdo(["train", "--no-overhead", "-w", workload])
+            .fails_with(5);
+        run.stderr_has("1 of 1 instrumented process ended without saving its counters: app ")
+            .stderr_has("`continuous = true`")
+            .stderr_has(said);
+    }
+}
+
+#[test]
+fn what_was_lost_by_hand_is_said_where_it_could_be_marked() {
+    require!(&tools::llvm("clang"));
+    let t = project(&[("once", "{bin:app} once".into())]);
+    let app = t
+        .cargo_fdo(["train", "--build-only"])
+        .succeeds()
+        .stdout()
+        .trim()
+        .to_owned();
+    let script = format!(
+        "export LLVM_PROFILE_FILE=\"$PWD/raws/%p-%m.profraw\"; mkdir -p raws/running; '{app}' once; \
+         '{app}' plain ready & while ! test -s ready; do sleep 0.02; done; kill -KILL $!; wait $!; true"
+    );
+    t.run("sh", ["-c", &script]).succeeds();
+    t.cargo_fdo(["train", "--collect", "raws"])
+        .succeeds()
+        .stderr_has("1 of 2 instrumented processes ended without saving its counters: app ");
+    assert_eq!((served(&t), lost(&t)), ((1000, 1000), 1));
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             "  workload   {} (weight {}, {})",
             workload.name,
             workload.weight,
-            report::files(manifest, workload.files)
+            report::left(manifest, workload)
         ));
     }
     for failed in &manifest.failed {

@@ -16,7 +16,7 @@ use crate::settings::MinMatch;
 use crate::stage::census::Row;
 use crate::stage::lost::processes;
 use crate::store::Manifest;
-use crate::store::campaign::Method;
+use crate::store::campaign::{Method, WorkloadEntry};
 use crate::toolbox::{Toolbox, Verdict};
 use crate::ui::{Ui, count, percent, plural, seconds};
 use std::time::Duration;
@@ -115,16 +115,12 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
         } else {
             String::new()
         };
-        let lost = match workload.lost_processes {
-            0 => String::new(),
-            lost => format!(", {} without one", processes(lost)),
-        };
         ui.status(
             "Trained",
             format_args!(
-                "`{}`{time}{slowdown}, {}{lost}",
+                "`{}`{time}{slowdown}, {}",
                 workload.name,
-                files(manifest, workload.files)
+                left(manifest, workload)
             ),
         );
     }
@@ -145,6 +141,15 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
         "Finished",
         format_args!("training; `cargo fdo build` uses profile {}", manifest.id),
     );
+}
+
+/// What a workload left: `13 raw profiles, 3 processes without one`.
+pub fn left(manifest: &Manifest, workload: &WorkloadEntry) -> String {
+    let files = files(manifest, workload.files);
+    match workload.lost_processes {
+        0 => files,
+        lost => format!("{files}, {} without one", processes(lost)),
+    }
 }
 
 /// A number of raw profiles, or of what a sampled profile is made of.

@@ -12,12 +12,14 @@
 use super::marks::{Lost, Marks};
 use super::save;
 use super::usage::{self, Usage};
+use crate::tool::invocation::describe;
 use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -47,6 +49,8 @@ pub(super) struct Family {
     told: Cell<usize>,
     /// Which of them have counters that are not saved, by directory of raw profiles.
     marks: RefCell<Vec<Marks>>,
+    /// How adopted processes ended.
+    ends: RefCell<BTreeMap<i32, ExitStatus>>,
     /// Services, whose end somebody waits for.
     served: RefCell<BTreeSet<i32>>,
     /// Whether a service has ended that should not have.
@@ -98,6 +102,7 @@ impl Family {
             served: RefCell::default(),
             fallen: RefCell::default(),
             marks: RefCell::default(),
+            ends: RefCell::default(),
         }
     }
 
@@ -109,7 +114,12 @@ impl Family {
 
     /// The processes so far that are gone and lost their counters.
     pub(super) fn lost(&self) -> Vec<Lost> {
-        self.marks.borrow().iter().flat_map(Marks::lost).collect()
+        let mut lost: Vec<Lost> = self.marks.borrow().iter().flat_map(Marks::lost).collect();
+        let ends = self.ends.borrow();
+        for lost in &mut lost {
+            lost.end = ends.get(&lost.pid).map(|status| describe(*status));
+        }
+        lost
     }
 
     fn look_at_marks(&self) {
@@ -339,7 +349,7 @@ impl Family {
                 Some(process)
                     if process.parent == own_pid() && !self.served.borrow().contains(&pid) =>
                 {
-                    reap(pid);
+                    self.reap(pid);
                 }
                 _ => {}
             }
@@ -360,8 +370,19 @@ impl Family {
                 .filter(|pid| *pid != main && !self.others.contains(pid))
                 .filter(|pid| !self.served.borrow().contains(pid))
             {
-                reap(pid);
+                self.reap(pid);
             }
+        }
+    }
+
+    /// Takes the status of a child that has ended.
+    fn reap(&self, pid: i32) {
+        let ended = Pid::from_raw(pid)
+            .and_then(|pid| rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).ok()?);
+        // It is said of processes that lost their counters.
+        if let Some((_, status)) = ended.filter(|_| !self.marks.borrow().is_empty()) {
+            let status = ExitStatus::from_raw(status.as_raw());
+            self.ends.borrow_mut().insert(pid, status);
         }
     }
 
@@ -418,13 +439,6 @@ fn in_background(child: Child, start: Instant) -> Receiver<io::Result<Ended>> {
         let _ = send.send(ended);
     });
     receive
-}
-
-/// Takes the status of a child that has ended.
-fn reap(pid: i32) {
-    if let Some(pid) = Pid::from_raw(pid) {
-        let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
-    }
 }
 
 fn send(pid: i32, signal: Signal) {

@@ -2,7 +2,7 @@
 
 use super::marks::Lost;
 use crate::ui::count;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// How many are named.
@@ -22,9 +22,18 @@ pub struct Losses {
 impl Losses {
     /// Those of processes that wrote these raw profiles or nothing.
     pub(super) fn new(lost: impl IntoIterator<Item = Lost>, raw_profiles: &[PathBuf]) -> Losses {
-        let lost: BTreeSet<Lost> = lost.into_iter().collect();
+        // The last that is known of each: with its end.
+        let mut all: BTreeMap<i32, Lost> = BTreeMap::new();
+        for lost in lost {
+            match all.get(&lost.pid) {
+                Some(known) if known.end.is_some() => {}
+                _ => drop(all.insert(lost.pid, lost)),
+            }
+        }
         let mut processes: BTreeSet<i32> = raw_profiles.iter().filter_map(|at| pid(at)).collect();
-        processes.extend(lost.iter().map(|lost| lost.pid));
+        processes.extend(all.keys());
+        let mut lost: Vec<Lost> = all.into_values().collect();
+        lost.sort();
         let (whole, rest) = lost.into_iter().partition(|lost| lost.saves == 0);
         Losses {
             whole,
@@ -76,12 +85,15 @@ fn instrumented(number: usize) -> String {
     processes(number).replacen(' ', " instrumented ", 1)
 }
 
-/// `graphd 4711, graphd 4712, app 4713 and 5 more`.
+/// `graphd 4711 (signal 9, SIGKILL), graphd 4712 and 5 more`.
 fn names(lost: &[Lost]) -> String {
     let named: Vec<String> = lost
         .iter()
         .take(NAMED)
-        .map(|lost| format!("{} {}", lost.program, lost.pid))
+        .map(|lost| {
+            let end = lost.end.iter().map(|end| format!(" ({end})"));
+            format!("{} {}{}", lost.program, lost.pid, end.collect::<String>())
+        })
         .collect();
     let more = lost.len().saturating_sub(NAMED);
     let more = match more {
@@ -106,6 +118,7 @@ mod tests {
             program: "graphd".into(),
             pid,
             saves,
+            end: None,
         }
     }
 
@@ -127,6 +140,18 @@ mod tests {
             losses.rest_sentence().unwrap(),
             "1 process saved counters on request and not at the end: graphd 2"
         );
+    }
+
+    #[test]
+    fn how_a_process_ended_is_said_once_it_is_known() {
+        let killed = Lost {
+            end: Some("signal 9, SIGKILL".into()),
+            ..lost(3, 0)
+        };
+        for order in [[lost(3, 0), killed.clone()], [killed, lost(3, 0)]] {
+            let said = Losses::new(order, &[]).sentence().unwrap();
+            assert!(said.ends_with(": graphd 3 (signal 9, SIGKILL)"), "{said}");
+        }
     }
 
     #[test]

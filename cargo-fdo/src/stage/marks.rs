@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How long a process has to live after a fork to be more than the step to another program.
-const SETTLED: Duration = Duration::from_millis(50);
+/// How long a process has to live after a fork to be more than the step to another program, on a
+/// busy machine too.
+const SETTLED: Duration = Duration::from_millis(250);
 
 /// A process that ended without saving its counters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,8 @@ pub struct Lost {
     pub pid: i32,
     /// How many times its counters were saved before.
     pub saves: u32,
+    /// How it ended, where cargo-fdo was its parent at the end.
+    pub end: Option<String>,
 }
 
 /// One file.
@@ -78,15 +81,18 @@ impl Marks {
     /// Looks at forked processes that live, while a workload runs.
     pub(super) fn look(&mut self) {
         for mark in read(&self.dir) {
-            if !mark.is_fresh || self.settled.contains(&mark.path) {
+            if !mark.is_fresh {
                 continue;
             }
             match mark.is_running() {
                 Some(true) if age(&mark.path) >= SETTLED => {
                     self.settled.insert(mark.path);
                 }
-                // It has executed another program.
-                Some(false) => drop(fs::remove_file(&mark.path)),
+                // It has executed another program, after its settling if it had to wait for it.
+                Some(false) => {
+                    self.settled.remove(&mark.path);
+                    let _ = fs::remove_file(&mark.path);
+                }
                 _ => {}
             }
         }
@@ -131,6 +137,7 @@ impl Mark {
             },
             pid: self.pid,
             saves: self.saves,
+            end: None,
         }
     }
 }
@@ -219,6 +226,7 @@ mod tests {
             program: "graphd".into(),
             pid: 999_999_991,
             saves: 0,
+            end: None,
         };
         assert_eq!(marks.lost(), [lost]);
         assert!(!dir.path().join(MARKS).join(format!("{own}-1")).exists());

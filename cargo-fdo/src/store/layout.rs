@@ -145,7 +145,7 @@ impl Layout {
         ))
     }
 
-    /// The object that saves counters on a signal, made by a given rustc.
+    /// The object that saves counters on a signal, made by a given rustc of a given source.
     pub fn signal_object(&self, rustc: &str) -> PathBuf {
         self.versioned()
             .join(format!("signals-{rustc}{}.o", self.suffix))

@@ -8,9 +8,24 @@
 use super::{Invocation, Rustc, ToolError, scratch};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
+use crate::profile::digest;
 use std::path::Path;
 
-const SOURCE: &str = include_str!("signals/save_on_signal.rs");
+/// Its modules by file name, the root first.
+const SOURCES: [(&str, &str); 3] = [
+    (
+        "save_on_signal.rs",
+        include_str!("signals/save_on_signal.rs"),
+    ),
+    ("fork.rs", include_str!("signals/fork.rs")),
+    ("mark.rs", include_str!("signals/mark.rs")),
+];
+
+/// Names the source: an object of another one has another path, and programs are linked anew.
+pub fn revision() -> String {
+    let texts = SOURCES.map(|(_, text)| text).concat();
+    digest::short(texts.as_bytes(), 8)
+}
 
 /// Where instrumented processes mark that they have counters to save: a directory beside their raw
 /// profiles. The object makes marks where it is there.
@@ -67,8 +82,8 @@ pub fn supported(target: &str) -> bool {
 
 /// Compiles the object for `target` into `out`, unless it is there.
 ///
-/// The path of `out` should name everything that decides its content: rustc, target and the
-/// version of cargo-fdo.
+/// The path of `out` should name everything that decides its content: rustc, target and
+/// [`revision`].
 ///
 /// # Errors
 ///
@@ -84,10 +99,11 @@ pub fn build(rustc: &Rustc, target: &str, out: &Path) -> Result<(), Error> {
     }
     let parent = out.parent().unwrap_or(Path::new("."));
     let dir = scratch::dir(parent)?;
-    let source = dir.path().join("save_on_signal.rs");
     let object = dir.path().join("save_on_signal.o");
-    scratch::write(&source, SOURCE)?;
-    compile(rustc, target, &source, &object).run()?;
+    for (name, text) in SOURCES {
+        scratch::write(&dir.path().join(name), text)?;
+    }
+    compile(rustc, target, &dir.path().join(SOURCES[0].0), &object).run()?;
     let bytes = std::fs::read(&object).map_err(|error| FsError::new("read", &object, error))?;
     Ok(fs::write_atomic(out, &bytes)?)
 }
@@ -138,7 +154,8 @@ mod tests {
 
     #[test]
     fn the_object_marks_processes_where_marks_are_looked_for() {
-        assert!(SOURCE.contains(&format!("b\"{MARKS}/\"")));
+        let (_, mark) = SOURCES[2];
+        assert!(mark.contains(&format!("b\"{MARKS}/\"")));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::profile::consumed::Language;
 use crate::report::comparison::grid::Grid;
 use crate::report::usage::{self, UseReport};
 use crate::report::{self, LONGER, THIN, Weight};
+use crate::stage::lost::processes;
 use crate::store::campaign::Method;
 use crate::ui::{count, percent, plural};
 
@@ -19,6 +20,15 @@ pub(super) fn warnings(training: &Training<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if manifest.thin {
         warnings.push(THIN.to_owned());
+    }
+    for workload in &manifest.workloads {
+        if workload.lost_processes > 0 {
+            warnings.push(format!(
+                "{} of workload `{}` ended without saving counters: what they ran is missing",
+                processes(workload.lost_processes),
+                workload.name
+            ));
+        }
     }
     if let Some(sampling) = manifest.sampling.as_ref().filter(|s| s.longer > LONGER) {
         warnings.push(format!(
@@ -191,7 +201,14 @@ fn workloads(training: &Training<'_>) -> Grid {
         grid.rows.push(vec![
             workload.name.clone(),
             workload.weight.to_string(),
-            count(workload.files as u64),
+            match workload.lost_processes {
+                0 => count(workload.files as u64),
+                lost => format!(
+                    "{}; {} without",
+                    count(workload.files as u64),
+                    processes(lost)
+                ),
+            },
             match workload.seconds > 0.0 {
                 true => duration(workload.seconds),
                 false => "n/a".into(),
