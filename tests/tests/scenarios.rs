@@ -233,6 +233,16 @@ fn a_recording_that_fails_or_takes_too_long_does_not_take_the_others_with_it() {
     assert_eq!(names(&t, "workloads"), ["w/good"]);
     assert_eq!(names(&t, "failed"), ["w/bad", "w/slow"]);
     t.cargo_fdo(["build"]).succeeds();
+
+    // One that never runs the program is not passed over.
+    t.write(
+        "fdo.toml",
+        "[workload.good]\nrun = '{bin:app} 300000'\n\
+         [workload.other]\nrun = 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done'\n",
+    );
+    let run = t.cargo_fdo(["train", "--method", "sample"]).succeeds();
+    run.stderr_has("/other/1.perf.data` has no sample in a program of this build")
+        .stderr_lacks("/good/1.perf.data` has no sample");
 }
 
 /// Prints the figures of a server that bears four users at a time, and leaves a trace of each run.

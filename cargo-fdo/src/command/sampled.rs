@@ -210,6 +210,14 @@ fn convert(
     for (file, weight) in files {
         let recording = reading::recording(file)?;
         reading::check_samples(&recording, file)?;
+        // Of a single one `pick` says it.
+        if files.len() > 1 && !images::has_ours(&recording, &recorded.made) {
+            session.ui.warn(format_args!(
+                "`{}` has no sample in a program of this build, and adds nothing to the profile: \
+                 does its workload run `{{bin:NAME}}`, and long enough to be seen?",
+                file.display()
+            ));
+        }
         facts.samples = facts.samples.saturating_add(recording.samples);
         facts.lost = facts.lost.saturating_add(recording.lost_samples);
         let which = usize::from(recording.event.branch_stacks);

@@ -221,6 +221,12 @@ pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks
     })
 }
 
+/// Whether any sample of a recording is in a file of the build.
+pub fn has_ours(recording: &Recording, made: &[Made]) -> bool {
+    let mut images = recording.images.iter();
+    images.any(|image| image.samples > 0 && !matches!(find(image, made), Found::None))
+}
+
 enum Found<'a> {
     Same(&'a Made),
     Other(&'a Made),
