@@ -47,9 +47,9 @@ class Parser {
   PathStatement find_path();
   LookupStatement lookup();
 
-  // Expressions
+  // Expressions, in a file of their own
   ExpressionPtr expression(int least_binding = 0);
-  ExpressionPtr suffixed(ExpressionPtr left, int binding, Operator op);
+  ExpressionPtr suffixed(ExpressionPtr left, int strength, Operator op);
   ExpressionPtr prefixed();
   ExpressionPtr primary();
   ExpressionPtr property(std::string_view prefix);

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Each so many answers are compared with the whole of what they have to be.
-const THOROUGH: u64 = 16;
+/// Of so many requests, the first two (some scenarios have two kinds) are compared with the whole of what their
+/// answer has to be. The others are held against what costs the load generator little.
+const THOROUGH: u64 = 64;
 
 /// One scenario, asked by some clients at the same time.
 pub struct Run {
@@ -90,7 +91,7 @@ impl Run {
             let start = Instant::now();
             let answer = client.ask(&statement)?;
             outcome.latencies.push(start.elapsed());
-            request.check(dataset, &answer, next.is_multiple_of(THOROUGH))?;
+            request.check(dataset, &answer, next % THOROUGH < 2)?;
             outcome.rows += answer.rows.len() as u64;
             outcome.checksum = outcome
                 .checksum
@@ -107,7 +108,7 @@ impl Run {
         dataset: &Dataset,
         all: &mut Outcome,
     ) -> Result<(), Failure> {
-        for number in (0..self.requests).step_by(2 * THOROUGH as usize) {
+        for number in (0..self.requests).step_by(THOROUGH as usize) {
             let inserted = Request::new(self.scenario, dataset, self.seed, number);
             let Request::InsertPeople { seed, ids } = inserted else {
                 continue;
