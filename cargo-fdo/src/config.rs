@@ -44,6 +44,13 @@
 //! `workload.W.repeat`      | `1`            | how often `run` runs
 //! `workload.W.kind`        | `"train"`      | `"train"` or `"evaluate"`
 //! `workload.W.metrics.M`   | none           | a figure that `run` writes, see [`MetricSource`]
+//! `cmake.N.source`         | `"."`          | directory of a `CMakeLists.txt`
+//! `cmake.N.args`           | none           | arguments of the configure step
+//! `cmake.N.generator`      | Ninja if there is one | cmake's `-G`
+//! `cmake.N.targets`        | all            | what is built
+//! `cmake.N.exclude-targets` | none          | globs of targets that get no profile
+//! `cmake.N.profile-targets` | all           | globs of the only ones that do
+//! `cmake.N.build-type`     | the project's, else `"Release"` | `CMAKE_BUILD_TYPE`
 //! `package.P.c`            | `true`         | whether C and C++ of this package take part
 //! `package.P.rust`         | `true`         | whether its Rust does
 //! `package.P.cflags`       | none           | more flags for C and C++ in both phases
@@ -54,6 +61,7 @@
 //! A path with a `/` is relative to the workspace root; a bare program name is looked up in
 //! `PATH`. `run`, `prepare` and the values of `env` may hold placeholders, see [`Template`].
 
+pub mod cmake;
 mod metrics;
 pub(crate) mod nearest;
 mod problem;
@@ -116,6 +124,8 @@ pub struct Config {
     pub sample: Sample,
     /// The named workloads.
     pub workloads: BTreeMap<String, Workload>,
+    /// What cmake builds.
+    pub cmake: BTreeMap<String, cmake::CmakeProject>,
     /// What is special about which package. [`Config::policy`] knows the default.
     pub packages: BTreeMap<String, PackagePolicy>,
     /// Where each of `packages` is named, for problems that show later.
@@ -192,6 +202,7 @@ impl Default for Config {
             perf: None,
             sample: Sample::default(),
             workloads: BTreeMap::new(),
+            cmake: BTreeMap::new(),
             packages: BTreeMap::new(),
             package_places: BTreeMap::new(),
         }

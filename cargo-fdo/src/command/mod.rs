@@ -9,6 +9,7 @@ pub mod flamegraph;
 pub mod import;
 pub mod init;
 mod manifest;
+mod natives;
 pub mod profile;
 pub mod record;
 pub mod report;
