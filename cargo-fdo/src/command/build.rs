@@ -3,7 +3,7 @@
 mod cause;
 
 use super::Session;
-use super::natives::NativeError;
+use super::native::NativeError;
 use super::train::{build_commands, show_trees};
 use crate::cli::{BuildArgs, RunArgs};
 use crate::error::{Diagnose, ExitCode, Result};

@@ -1,6 +1,6 @@
 //! What every subcommand that builds starts with.
 
-use super::natives;
+use super::native::select::{self as natives};
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
 use crate::config::{self, CCompilerChoice, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};

@@ -34,6 +34,9 @@ pub enum InstrumentError {
         /// Which.
         package: String,
     },
+    /// Libraries without any counters.
+    #[error("none of the objects of `{0}` has counters")]
+    NoObjects(String),
     /// Nothing was built.
     #[error("this build makes no program to train")]
     NoProgram,
@@ -47,7 +50,7 @@ impl Diagnose for InstrumentError {
         match self {
             InstrumentError::Build(error) => error.exit_code(),
             InstrumentError::Fs(error) => error.exit_code(),
-            InstrumentError::NoCounters(_) => ExitCode::Tool,
+            InstrumentError::NoCounters(_) | InstrumentError::NoObjects(_) => ExitCode::Tool,
             InstrumentError::FrontendInRust { .. }
             | InstrumentError::NothingProfiled(_)
             | InstrumentError::NoProgram => ExitCode::Usage,
@@ -60,6 +63,11 @@ impl Diagnose for InstrumentError {
             InstrumentError::Fs(error) => error.hint(),
             InstrumentError::NoCounters(_) => Some(
                 "does cargo's configuration set RUSTC_WRAPPER with `force`, or strip the program?"
+                    .into(),
+            ),
+            InstrumentError::NoObjects(_) => Some(
+                "`c = false` or `exclude-targets` in fdo.toml, or a compiler that can't, leave them out; \
+                 `cargo fdo doctor` says which compilers fit"
                     .into(),
             ),
             InstrumentError::NothingProfiled(_) => Some(
@@ -157,6 +165,17 @@ pub fn run(
         _ => {}
     }
     let census = census::take(plan, &built, workspace);
+    // Libraries alone: no program told.
+    if counted == 0
+        && let Some(row) = census.iter().find(|row| row.instrumented == 0)
+        && built.natives.iter().any(|it| {
+            workspace
+                .by_cargo_id(&it.package)
+                .is_some_and(|it| it.id() == row.package)
+        })
+    {
+        return Err(InstrumentError::NoObjects(row.package.clone()));
+    }
     Ok(Instrumented { built, census })
 }
 

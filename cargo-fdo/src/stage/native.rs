@@ -25,16 +25,65 @@ pub fn drop_outdated(
     plan: &PhasePlan,
     package: &str,
     within: Option<&Path>,
-) -> Result<usize, FsError> {
+) -> Result<Dropped, FsError> {
     let order = plan.orders.of(package, Language::C);
-    let mut dropped = 0;
+    let mut dropped = Dropped::default();
     for object in of_package(&plan.state, package, within) {
-        if object.stamp != stamp(order, &object) && object.is_there() {
+        if object.stamp == stamp(order, &object) {
+            continue;
+        }
+        if object.is_there() {
             fs::remove_file(&object.output)?;
-            dropped += 1;
+            dropped.removed += 1;
+        } else if !object.output.exists() {
+            dropped.gone += 1;
         }
     }
     Ok(dropped)
+}
+
+/// What became of outdated objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dropped {
+    /// Removed.
+    pub removed: usize,
+    /// Not where they were made, and maybe in an archive.
+    pub gone: usize,
+}
+
+/// Removes objects that another phase made in the place of this one's: a build system that compiles
+/// beside the sources has one place for all phases. `others`: where the evidence of these is.
+///
+/// Where nothing of this phase is there, all of theirs may be in the way.
+///
+/// # Errors
+///
+/// If one can't be removed.
+pub fn drop_replaced(
+    plan: &PhasePlan,
+    package: &str,
+    others: &[PathBuf],
+) -> Result<usize, FsError> {
+    let ours = of_package(&plan.state, package, None);
+    let is_first = known(&ours).is_empty();
+    let places: BTreeSet<&PathBuf> = ours.iter().map(|object| &object.output).collect();
+    let mut dropped = 0;
+    for state in others {
+        for object in there(state, package) {
+            if is_first || places.contains(&object.output) {
+                fs::remove_file(&object.output)?;
+                dropped += 1;
+            }
+        }
+    }
+    Ok(dropped)
+}
+
+/// The objects of a package that are still as a phase made them.
+pub fn there(state: &Path, package: &str) -> Vec<CObject> {
+    let mut objects = of_package(state, package, None);
+    objects.retain(CObject::is_there);
+    objects
 }
 
 /// What the stamp of an object would be if it were compiled now.

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 /// The command line or fdo.toml asks for what the project does not have.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NativeError {
+pub(in crate::command) enum NativeError {
     /// Something of cargo's, and there is no Rust.
     #[error("{0} is cargo's, and this project has no Cargo.toml")]
     NoCargo(String),
@@ -45,16 +45,16 @@ impl Diagnose for NativeError {
 }
 
 /// What a run builds.
-pub(super) struct Selected {
+pub(in crate::command) struct Selected {
     /// By cmake.
-    pub(super) native: Vec<Project>,
+    pub(in crate::command) native: Vec<Project>,
     /// Whether anything by cargo.
-    pub(super) cargo: bool,
+    pub(in crate::command) cargo: bool,
 }
 
 /// Adds the projects of fdo.toml to the workspace, and takes those that the command line selects out of
 /// what cargo is told.
-pub(super) fn select(
+pub(in crate::command) fn select(
     cargo: &mut Cargo,
     workspace: &mut Workspace,
     config: &Config,
