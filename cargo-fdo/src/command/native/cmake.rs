@@ -4,6 +4,7 @@ use super::{phase, place};
 use crate::cli::native::CmakeArgs;
 use crate::command::sampled;
 use crate::error::Result;
+use crate::fs;
 use crate::plan::native::{self, Project};
 use crate::report;
 use crate::stage::{build, instrument, optimize, sample};
@@ -21,7 +22,9 @@ pub fn run(args: &CmakeArgs, toolchain: Option<String>) -> Result<()> {
     let name = place::adopt(&mut session, &args.native, &source)?;
     let phase = phase::choose(&session, args.native.phase)?;
     let dir = crate::workspace::here().join(&args.build);
-    let dir = std::path::absolute(&dir).unwrap_or(dir);
+    // As the compilers in it will say it.
+    fs::create_dir(&dir)?;
+    let dir = dir.canonicalize().unwrap_or(dir);
     let _lock = session.lock()?;
     place::check_phase(&session, &dir, phase)?;
     let ninja = Places::of_process().find("ninja").is_some();
