@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod flamegraph;
+pub mod native;
 pub mod profile;
 pub mod report;
 pub mod sweep;
@@ -38,6 +39,8 @@ impl Cli {
             Command::Doctor(_) | Command::Init(_) | Command::Profile(_) | Command::Record(_) => {
                 return None;
             }
+            Command::Cmake(args) => return args.native.color.clone(),
+            Command::Exec(args) => return args.native.color.clone(),
             Command::Train(args) => &args.cargo.project,
             Command::Import(args) => &args.cargo.project,
             Command::Build(args) => &args.cargo.project,
@@ -80,6 +83,10 @@ pub enum Command {
     Flamegraph(Box<FlamegraphArgs>),
     /// Write what was trained and measured as one HTML file
     Report(ReportArgs),
+    /// Configure and build any phase of a cmake project, in a build directory of yours
+    Cmake(Box<native::CmakeArgs>),
+    /// Run any command that compiles C and C++, with the compilers of a phase
+    Exec(Box<native::ExecArgs>),
     /// Show which profile there is, of what, and how good it is
     Status(StatusArgs),
     /// Print the environment with which any build command is instrumented or optimised

@@ -60,6 +60,13 @@
 //! `service.S.stop`         | none           | a command that does, instead
 //! `service.S.grace`        | `"10s"`        | how long it may take to end
 //! `service.S.log`          | ours           | where its output goes
+//! `cmake.N.source`         | `"."`          | directory of a `CMakeLists.txt`
+//! `cmake.N.args`           | none           | arguments of the configure step
+//! `cmake.N.generator`      | Ninja if there is one | cmake's `-G`
+//! `cmake.N.targets`        | all            | what is built
+//! `cmake.N.exclude-targets` | none          | globs of targets that get no profile
+//! `cmake.N.profile-targets` | all           | globs of the only ones that do
+//! `cmake.N.build-type`     | the project's, else `"Release"` | `CMAKE_BUILD_TYPE`
 //! `package.P.c`            | `true`         | whether C and C++ of this package take part
 //! `package.P.rust`         | `true`         | whether its Rust does
 //! `package.P.cflags`       | none           | more flags for C and C++ in both phases
@@ -70,6 +77,7 @@
 //! A path with a `/` is relative to the workspace root; a bare program name is looked up in
 //! `PATH`. `run`, `prepare` and the values of `env` may hold placeholders, see [`Template`].
 
+pub mod cmake;
 mod metrics;
 pub(crate) mod nearest;
 mod problem;
@@ -138,6 +146,8 @@ pub struct Config {
     pub sample: Sample,
     /// The named workloads; one with scenarios is here as `WORKLOAD/SCENARIO`, once for each.
     pub workloads: BTreeMap<String, Workload>,
+    /// What cmake builds.
+    pub cmake: BTreeMap<String, cmake::CmakeProject>,
     /// What is special about which package. [`Config::policy`] knows the default.
     pub packages: BTreeMap<String, PackagePolicy>,
     /// Where each of `packages` is named, for problems that show later.
@@ -215,6 +225,7 @@ impl Default for Config {
             perf: None,
             sample: Sample::default(),
             workloads: BTreeMap::new(),
+            cmake: BTreeMap::new(),
             packages: BTreeMap::new(),
             package_places: BTreeMap::new(),
         }

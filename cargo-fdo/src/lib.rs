@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod outer;
 pub mod plan;
 pub mod profile;
+pub mod project;
 pub mod recall;
 pub mod report;
 pub mod settings;

@@ -1,6 +1,8 @@
 //! From settings to what will be done: environments, orders, commands. Pure data, nothing
 //! runs here; `--dry-run` prints it.
 
+pub mod native;
+
 use crate::config::{Config, PackagePolicy};
 use crate::settings::Cargo;
 use crate::shim;
@@ -12,6 +14,7 @@ use crate::toolbox::{RustSamples, Toolbox, Verdict};
 use crate::workspace::Workspace;
 use fdo_build::flags::{self, Counters, Pins, sample};
 use fdo_build::protocol::{self, Family, Language, Order, Phase, Proof};
+use native::{Project, Tree};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -49,6 +52,8 @@ pub struct Slice {
 pub struct PhasePlan {
     /// Which phase.
     pub phase: Phase,
+    /// The triple that is built for.
+    pub target: String,
     /// Orders, keys, evidence.
     pub state: PathBuf,
     /// Cargo's target directory.
@@ -59,6 +64,8 @@ pub struct PhasePlan {
     pub orders: Orders,
     /// Packages that have keys.
     pub packages: Vec<KeyedPackage>,
+    /// What cmake builds.
+    pub trees: Vec<Tree>,
 }
 
 /// What a phase plan is made from.
@@ -76,6 +83,8 @@ pub struct Inputs<'a> {
     pub layout: &'a Layout,
     /// The shims.
     pub links: &'a shim::Links,
+    /// What cmake builds.
+    pub projects: &'a [Project],
 }
 
 impl PhasePlan {
@@ -83,8 +92,9 @@ impl PhasePlan {
     pub fn new(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> PhasePlan {
         let layout = inputs.layout;
         let orders = orders(phase, inputs, slices);
-        PhasePlan {
+        let mut plan = PhasePlan {
             phase,
+            target: inputs.cargo.target.clone(),
             state: layout.state(phase),
             target_dir: layout.phase_dir(phase),
             env: environment(phase, inputs, &orders),
@@ -93,12 +103,20 @@ impl PhasePlan {
                 .workspace
                 .packages
                 .iter()
+                // Cargo looks at keys.
+                .filter(|package| !package.is_native)
                 .map(|package| KeyedPackage {
                     id: package.id(),
                     has_build_script: package.has_build_script,
                 })
                 .collect(),
-        }
+            trees: Vec::new(),
+        };
+        let family = inputs.toolbox.c.family;
+        let shims = || (inputs.links.cc(family), inputs.links.cxx(family));
+        let projects = inputs.projects.iter();
+        plan.trees = projects.map(|it| it.tree(&plan, shims())).collect();
+        plan
     }
 
     /// A cargo command of this phase, without selection.
@@ -235,6 +253,7 @@ fn environment(
 fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
     let everything = PackagePolicy::default();
     let mut own = BTreeMap::new();
+    let basis = format!("{} {}", env!("CARGO_PKG_VERSION"), inputs.toolbox.c.version);
     let common_units = slices.and_then(|slices| slices.partition.common);
     for package in &inputs.workspace.packages {
         let policy = inputs.config.policy(&package.name);
@@ -246,7 +265,15 @@ fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
                 rust_order(phase, inputs, slices, policy, units),
             );
         }
-        if *policy != everything {
+        if package.is_native {
+            let mut order = c_order(phase, inputs, slices, policy);
+            order.basis.clone_from(&basis);
+            if let Some(project) = inputs.config.cmake.get(&package.name) {
+                order.exclude_targets.clone_from(&project.exclude_targets);
+                order.profile_targets.clone_from(&project.profile_targets);
+            }
+            own.insert((id, Language::C), order);
+        } else if *policy != everything {
             own.insert((id, Language::C), c_order(phase, inputs, slices, policy));
         }
     }
@@ -254,7 +281,7 @@ fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
         rust: rust_order(phase, inputs, slices, &everything, common_units),
         c: c_order(phase, inputs, slices, &everything),
         own,
-        basis: format!("{} {}", env!("CARGO_PKG_VERSION"), inputs.toolbox.c.version),
+        basis,
     }
 }
 
@@ -473,6 +500,7 @@ mod tests {
     fn ids_are_split_at_the_version() {
         let plan = PhasePlan {
             phase: Phase::Optimize,
+            target: String::new(),
             state: PathBuf::new(),
             target_dir: PathBuf::new(),
             env: Vec::new(),
@@ -483,6 +511,7 @@ mod tests {
                 basis: String::new(),
             },
             packages: Vec::new(),
+            trees: Vec::new(),
         };
         assert_eq!(
             plan.split_id("librocksdb-sys-0.17.3+10.4.2"),

@@ -196,6 +196,7 @@ mod tests {
                 packages: Vec::new(),
                 members: Vec::new(),
                 default_members: Vec::new(),
+                is_cargo: true,
             },
         }
     }
@@ -238,6 +239,7 @@ mod tests {
             examples: Vec::new(),
             benches: Vec::new(),
             links: None,
+            is_native: false,
         }];
         let cache = tempfile::tempdir().unwrap();
         question.remember(cache.path(), &answers);

@@ -55,6 +55,11 @@ impl Ui {
         }
     }
 
+    /// Whether every command is said.
+    pub fn is_verbose(&self) -> bool {
+        self.verbosity >= Verbosity::Verbose
+    }
+
     /// A step, as cargo prints one: the verb right-aligned in twelve columns.
     pub fn status(&self, verb: &str, what: impl Display) {
         if self.verbosity >= Verbosity::Normal {

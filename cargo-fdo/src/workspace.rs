@@ -66,6 +66,14 @@ pub struct Workspace {
     pub members: Vec<String>,
     /// Members that cargo builds when no package is named.
     pub default_members: Vec<String>,
+    /// Whether it is one of cargo's: a project of cmake's alone holds no Rust, and cargo is never
+    /// called.
+    #[serde(default = "yes")]
+    pub is_cargo: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// One package.
@@ -95,6 +103,9 @@ pub struct Package {
     pub benches: Vec<String>,
     /// Its `links` key: it wraps a native library.
     pub links: Option<String>,
+    /// Whether something else than cargo builds it: cmake, or what `cargo fdo exec` runs.
+    #[serde(default)]
+    pub is_native: bool,
 }
 
 impl Package {
@@ -164,6 +175,7 @@ impl Workspace {
                     examples: named(TargetKind::Example),
                     benches: named(TargetKind::Bench),
                     links: package.links.clone(),
+                    is_native: false,
                 }
             })
             .collect::<Vec<_>>();
@@ -186,7 +198,47 @@ impl Workspace {
             members: names(&metadata.workspace_members),
             default_members,
             packages,
+            is_cargo: true,
         }
+    }
+
+    /// A project that cargo knows nothing of.
+    pub fn without_cargo(root: &Path, target_dir: PathBuf) -> Workspace {
+        Workspace {
+            root: root.to_owned(),
+            target_dir,
+            packages: Vec::new(),
+            members: Vec::new(),
+            default_members: Vec::new(),
+            is_cargo: false,
+        }
+    }
+
+    /// Adds what something else than cargo builds, if it is not there.
+    pub fn add_native(&mut self, name: &str, source: &Path) {
+        if self.packages.iter().any(|package| package.name == name) {
+            return;
+        }
+        self.packages.push(Package {
+            name: name.to_owned(),
+            version: protocol::NO_VERSION.to_owned(),
+            cargo_id: native_id(name),
+            manifest_dir: source.to_owned(),
+            source: None,
+            is_member: true,
+            has_build_script: false,
+            crates: Vec::new(),
+            bins: Vec::new(),
+            examples: Vec::new(),
+            benches: Vec::new(),
+            links: None,
+            is_native: true,
+        });
+    }
+
+    /// Whether there is anything that cargo does not build.
+    pub fn has_natives(&self) -> bool {
+        self.packages.iter().any(|package| package.is_native)
     }
 
     /// The package of one of cargo's ids.
@@ -217,7 +269,7 @@ impl Workspace {
     /// checkout is.
     pub fn salts(&self) -> Vec<(String, String)> {
         let mut by_name: BTreeMap<&str, Vec<(Option<semver::Version>, &Package)>> = BTreeMap::new();
-        for package in &self.packages {
+        for package in self.packages.iter().filter(|package| !package.is_native) {
             let version = semver::Version::parse(&package.version).ok();
             by_name
                 .entry(&package.name)
@@ -261,6 +313,14 @@ impl Workspace {
     }
 }
 
+/// The id of a package that is not cargo's, where cargo's ids stand.
+pub fn native_id(name: &str) -> String {
+    format!("{NATIVE}{name}")
+}
+
+/// How such an id begins.
+pub const NATIVE: &str = "native+";
+
 /// The part of a version that cargo allows once in a graph.
 fn version_line(version: &str) -> String {
     match semver::Version::parse(version) {
@@ -295,6 +355,7 @@ mod tests {
             examples: vec![],
             benches: vec![],
             links: None,
+            is_native: false,
         }
     }
 
@@ -305,6 +366,7 @@ mod tests {
             packages,
             members: vec![],
             default_members: vec![],
+            is_cargo: true,
         };
         workspace.salts()
     }

@@ -32,6 +32,11 @@ pub const ENV_TARGET_DIR: &str = "CARGO_FDO_TARGET_DIR";
 pub const ENV_CC: &str = "CARGO_FDO_CC";
 /// The shim that stands in for the C++ compiler.
 pub const ENV_CXX: &str = "CARGO_FDO_CXX";
+/// The [package](package_id) that compilations outside of cargo belong to: a project that is built by
+/// cmake or make. It goes before what cargo says.
+pub const ENV_PACKAGE: &str = "CARGO_FDO_PACKAGE";
+/// The version of what has none: packages that cargo does not build.
+pub const NO_VERSION: &str = "0.0.0";
 
 /// Which build of the program this is.
 ///
@@ -220,8 +225,14 @@ pub struct Order {
     pub link_flags: Vec<String>,
     /// Sources (globs, relative to the package or the path's tail) that get no flags.
     pub exclude: Vec<String>,
+    /// Targets of cmake's (globs) whose objects get no flags.
+    pub exclude_targets: Vec<String>,
+    /// If there are any: the only targets of cmake's whose objects get flags.
+    pub profile_targets: Vec<String>,
     /// What else decides the outcome, such as the content hash of the slice.
     pub slice: String,
+    /// What else makes objects out of date: the compiler's version, say.
+    pub basis: String,
     /// The number of codegen units instead of what cargo asks for; 0 for rustc's own choice,
     /// which differs from its number said aloud: small units are merged. `None` changes nothing.
     pub codegen_units: Option<u32>,
@@ -243,7 +254,10 @@ impl Order {
             flags: Vec::new(),
             link_flags: Vec::new(),
             exclude: Vec::new(),
+            exclude_targets: Vec::new(),
+            profile_targets: Vec::new(),
             slice: String::new(),
+            basis: String::new(),
             codegen_units: None,
             salts: Vec::new(),
             env: Vec::new(),
@@ -260,6 +274,8 @@ impl Order {
             ("flag", &self.flags),
             ("link-flag", &self.link_flags),
             ("exclude", &self.exclude),
+            ("exclude-target", &self.exclude_targets),
+            ("profile-target", &self.profile_targets),
         ];
         for (word, values) in lists {
             for value in values {
@@ -267,6 +283,9 @@ impl Order {
             }
         }
         out.push_str(&format!("slice {}\n", self.slice));
+        if !self.basis.is_empty() {
+            out.push_str(&format!("basis {}\n", self.basis));
+        }
         if let Some(units) = self.codegen_units {
             out.push_str(&format!("codegen-units {units}\n"));
         }
@@ -307,7 +326,10 @@ impl Order {
                 "flag" => order.flags.push(value.to_owned()),
                 "link-flag" => order.link_flags.push(value.to_owned()),
                 "exclude" => order.exclude.push(value.to_owned()),
+                "exclude-target" => order.exclude_targets.push(value.to_owned()),
+                "profile-target" => order.profile_targets.push(value.to_owned()),
                 "slice" => order.slice = value.to_owned(),
+                "basis" => order.basis = value.to_owned(),
                 "codegen-units" => {
                     let units = value
                         .parse()
@@ -381,7 +403,10 @@ mod tests {
             flags: vec!["-mllvm".into(), "-x=a b".into()],
             link_flags: vec!["-fprofile-generate".into()],
             exclude: vec!["tools/*".into()],
+            exclude_targets: vec!["bench_*".into()],
+            profile_targets: vec!["core".into()],
             slice: "abc".into(),
+            basis: "0.1.0 clang version 22".into(),
             codegen_units: Some(0),
             salts: vec![("/with space/dir".into(), "s1".into())],
             env: vec![("RUSTC_BOOTSTRAP".into(), "1".into())],

@@ -134,6 +134,7 @@ fn publish(t: &Sandbox, slices: &[(&'static str, &str)]) {
     let owner = Owner {
         package: "app".into(),
         source: "work.c".into(),
+        target: None,
     };
     let owners = Owners::from([("c_work".to_owned(), owner)]);
     let layout = Layout::new(&t.path("target"), None);

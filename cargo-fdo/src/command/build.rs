@@ -3,19 +3,21 @@
 mod cause;
 
 use super::Session;
+use super::native::NativeError;
+use super::train::{build_commands, show_trees};
 use crate::cli::{BuildArgs, RunArgs};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
-use crate::plan::PhasePlan;
+use crate::plan::{PhasePlan, Slices};
 use crate::profile::consumed::Language as Lang;
 use crate::profile::slice::content_hash;
 use crate::report::{self, UseReport};
 use crate::settings::profile_dir;
 use crate::stage::build::Built;
 use crate::stage::optimize;
+use crate::stage::train::BuildCommand;
 use crate::store::Campaign;
 use crate::store::campaign;
-use crate::tool::Invocation;
 use crate::tool::invocation::describe;
 use crate::toolbox::{SampleTools, Toolbox, Verdict};
 use crate::ui::Ui;
@@ -45,8 +47,7 @@ impl Diagnose for RunFailed {
 /// Whatever its stages raise.
 pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
-    let selection = session.cargo.selection.clone();
-    let done = optimized(&session, Purpose::Build, "build", &selection)?;
+    let done = optimized(&session, Purpose::Build, &build_commands(&[], &session))?;
     let Some((built, _)) = done else {
         return Ok(());
     };
@@ -73,6 +74,9 @@ pub fn run(args: &BuildArgs, toolchain: Option<String>) -> Result<()> {
 /// Whatever its stages raise, or the program's failure.
 pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<String>) -> Result<()> {
     let session = Session::open(&args.cargo, &args.fdo, &args.matching, None, toolchain)?;
+    if !session.builds_cargo {
+        return Err(NativeError::NoCargo(format!("`cargo fdo {subcommand}`")).into());
+    }
     let mut selection = session.cargo.selection.clone();
     let build_with = if subcommand == "run" {
         "build"
@@ -80,7 +84,11 @@ pub fn run_and(subcommand: &'static str, args: &RunArgs, toolchain: Option<Strin
         selection.push("--no-run".into());
         subcommand
     };
-    let Some((_, plan)) = optimized(&session, Purpose::Run, build_with, &selection)? else {
+    let command = BuildCommand {
+        subcommand: build_with,
+        selection,
+    };
+    let Some((_, plan)) = optimized(&session, Purpose::Run, &[command])? else {
         return Ok(());
     };
     let program_args = program_arguments(subcommand, &args.args);
@@ -134,11 +142,39 @@ pub(super) enum Purpose {
 pub(super) fn optimized(
     session: &Session,
     purpose: Purpose,
-    subcommand: &str,
-    selection: &[String],
+    commands: &[BuildCommand],
 ) -> Result<Option<(Built, PhasePlan)>> {
-    let ui = &session.ui;
+    session.has_work()?;
     let _lock = session.lock()?;
+    let ready = ready(session)?;
+    let plan = session.plan(Phase::Optimize, &ready.toolbox, Some(&ready.slices));
+    if session.settings.dry_run {
+        if let Some(clean) = session.prepare_dry_run(&plan)? {
+            session.ui.data(clean);
+        }
+        show_trees(&plan, &session.ui);
+        for command in commands {
+            let call = plan.cargo(&session.cargo, command.subcommand);
+            session.ui.data(call.args(&command.selection));
+        }
+        return Ok(None);
+    }
+    session.prepare(&plan)?;
+    let built = optimize::run(&plan, commands, &session.cargo, &session.ui)?;
+    judge(session, purpose, &ready, &plan, &built)?;
+    Ok(Some((built, plan)))
+}
+
+/// A campaign, and what this run's compilers read of it.
+pub(super) struct Ready {
+    pub(super) campaign: Campaign,
+    pub(super) toolbox: Toolbox,
+    pub(super) slices: Slices,
+}
+
+/// Finds the campaign and the tools for it, and says what is not as it was at the training.
+pub(super) fn ready(session: &Session) -> Result<Ready> {
+    let ui = &session.ui;
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let toolbox = session.toolbox(campaign.manifest.method)?;
     let has = |name| campaign.manifest.slices.contains_key(name);
@@ -153,20 +189,31 @@ pub(super) fn optimized(
     }
     explain_differences(ui, &campaign, &toolbox);
     let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
-    let plan = session.plan(Phase::Optimize, &toolbox, Some(&slices));
-    let call = plan.cargo(&session.cargo, subcommand).args(selection);
+    Ok(Ready {
+        campaign,
+        toolbox,
+        slices,
+    })
+}
 
-    if session.settings.dry_run {
-        let clean = session.prepare_dry_run(&plan)?;
-        show(ui, clean.as_ref(), &call);
-        return Ok(None);
-    }
-    session.prepare(&plan)?;
-    let built = optimize::run(&plan, call, &session.cargo)?;
-
-    let basis = basis(&campaign, &built, &plan);
-    let last = if built.all_fresh() {
-        remembered(&plan, &basis)
+/// Holds what the compilers said against the profile, shows it, and judges it.
+pub(super) fn judge(
+    session: &Session,
+    purpose: Purpose,
+    ready: &Ready,
+    plan: &PhasePlan,
+    built: &Built,
+) -> Result<()> {
+    let ui = &session.ui;
+    let Ready {
+        campaign,
+        toolbox,
+        slices,
+    } = ready;
+    let basis = basis(campaign, built, plan);
+    // What names no artifacts does not say what is new in it.
+    let last = if built.all_fresh() && !built.artifacts.is_empty() {
+        remembered(plan, &basis)
     } else {
         None
     };
@@ -174,16 +221,16 @@ pub(super) fn optimized(
         Some(report) => report,
         None => {
             let found = optimize::measure(
-                &plan,
-                &slices,
-                &campaign,
-                &built,
+                plan,
+                slices,
+                campaign,
+                built,
                 &session.workspace,
-                &|package, language| takes_part(session, &toolbox, package, language),
+                &|package, language| takes_part(session, toolbox, package, language),
             )?;
-            warn_of_plain_code(session, &built)?;
-            let report = UseReport::new(&found, &campaign.manifest, basis, &absent(&toolbox));
-            remember(&plan, &report)?;
+            warn_of_plain_code(session, built)?;
+            let report = UseReport::new(&found, &campaign.manifest, basis, &absent(toolbox));
+            remember(plan, &report)?;
             report
         }
     };
@@ -200,20 +247,13 @@ pub(super) fn optimized(
             judged,
             min_match,
             session.settings.allow_stale,
-            || cause::of(session, &report, &campaign, &toolbox),
+            || cause::of(session, &report, campaign, toolbox),
             ui,
         )?;
     } else {
         ui.warn("this compiler does not say which functions used the profile: not checked");
     }
-    Ok(Some((built, plan)))
-}
-
-fn show(ui: &Ui, clean: Option<&Invocation>, call: &Invocation) {
-    if let Some(clean) = clean {
-        ui.data(clean);
-    }
-    ui.data(call);
+    Ok(())
 }
 
 /// Success that did nothing: a program that is no other than without its profile.

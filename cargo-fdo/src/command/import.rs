@@ -119,7 +119,6 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
     let _lock = session.lock()?;
     let toolbox = session.toolbox(Method::Sample)?;
     session.explain_rustc(&toolbox);
-    let target_dir = session.layout.phase_dir(Phase::Sample);
     let state = session.layout.state(Phase::Sample);
     let mut made = Vec::new();
     for path in &args.binary {
@@ -130,10 +129,11 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
         });
     }
     if made.is_empty() {
-        made = sample::made(&target_dir, &session.cargo.target)?;
+        made = sample::made(&session.places_of(Phase::Sample))?;
     }
     if made.is_empty() && !material.recordings.is_empty() {
-        return Err(ImportError::NoBuild(target_dir).into());
+        let place = session.layout.phase_dir(Phase::Sample);
+        return Err(ImportError::NoBuild(place).into());
     }
     if session.settings.dry_run {
         session.ui.note(format_args!(

@@ -9,6 +9,7 @@ pub mod flamegraph;
 pub mod import;
 pub mod init;
 mod manifest;
+pub mod native;
 pub mod profile;
 pub mod record;
 pub mod report;
@@ -33,6 +34,8 @@ pub fn run(cli: Cli, toolchain: Option<String>) -> Result<()> {
         Command::Init(args) => init::run(&args, toolchain),
         Command::Train(args) => train::run(args, toolchain),
         Command::Record(args) => record::run(&args),
+        Command::Cmake(args) => native::cmake::run(&args, toolchain),
+        Command::Exec(args) => native::exec::run(&args, toolchain),
         Command::Import(args) => import::run(&args, toolchain),
         Command::Build(args) => build::run(&args, toolchain),
         Command::Run(args) => build::run_and("run", &args, toolchain),

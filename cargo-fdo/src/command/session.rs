@@ -1,15 +1,18 @@
 //! What every subcommand that builds starts with.
 
+use super::native::select::{self as natives};
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
 use crate::config::{self, CCompilerChoice, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
+use crate::plan::native;
 use crate::plan::{Inputs, PhasePlan, Slices, signal_object};
+use crate::project::{self, Project};
 use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
 use crate::store::campaign::Method;
-use crate::store::{Layout, Lock, keys};
+use crate::store::{Layout, Lock, Trees, keys};
 use crate::tool::canary::continuous::CCommand;
 use crate::tool::rustc::Rustc;
 use crate::tool::{Invocation, canary, signals};
@@ -42,6 +45,10 @@ pub struct Session {
     pub layout: Layout,
     /// The shims.
     pub links: Links,
+    /// What this run builds by cmake.
+    pub projects: Vec<native::Project>,
+    /// Whether it builds anything by cargo.
+    pub builds_cargo: bool,
 }
 
 impl Session {
@@ -67,16 +74,34 @@ impl Session {
         max_loss: Option<&str>,
         toolchain: Option<String>,
     ) -> Result<Session> {
+        let args = &cargo_args.project;
+        let project = project::here(args.manifest_path.as_deref(), args.target_dir.as_deref());
+        Session::of(&project, cargo_args, fdo, matching, max_loss, toolchain)
+    }
+
+    /// The same for a project that was looked for already.
+    ///
+    /// # Errors
+    ///
+    /// As [`open`](Session::open).
+    pub fn of(
+        project: &Project,
+        cargo_args: &CargoArgs,
+        fdo: &FdoArgs,
+        matching: &MatchArgs,
+        max_loss: Option<&str>,
+        toolchain: Option<String>,
+    ) -> Result<Session> {
         let ui = settings::ui(cargo_args);
         let configuration = cargo_config2::Config::load_with_cwd(workspace::here())
             .map_err(SettingsError::CargoConfig)?;
         let (cargo_program, rustc_program) = programs(toolchain.as_deref(), &configuration)?;
         let links = Links::ensure()?;
-        let question = Question::new(
-            &cargo_program,
-            &rustc_program,
-            settings::workspace_words(cargo_args),
-        );
+        let mut words = settings::workspace_words(cargo_args);
+        if let Project::Alone(root) = project {
+            words.push(format!("without cargo in {}", root.display()));
+        }
+        let question = Question::new(&cargo_program, &rustc_program, words);
         let resolve = |rustc: &Rustc| {
             Cargo::resolve(
                 cargo_args,
@@ -86,25 +111,49 @@ impl Session {
                 &configuration,
             )
         };
-        let (cargo, Answers { rustc, workspace }) = match question.recall(links.cache()) {
+        let (
+            mut cargo,
+            Answers {
+                rustc,
+                mut workspace,
+            },
+        ) = match question.recall(links.cache()) {
             Some(answers) => (resolve(&answers.rustc)?, answers),
             None => {
                 let rustc = Rustc::inspect(&rustc_program)?;
                 let cargo = resolve(&rustc)?;
                 cargo.refuse_foreign_configuration(&configuration)?;
-                let workspace = Workspace::load(&Query {
-                    cargo: cargo.program.clone(),
-                    manifest_path: cargo.manifest_path.clone(),
-                    options: cargo.options.clone(),
-                    target: cargo.target.clone(),
-                    toolchain: cargo.toolchain.clone(),
-                })?;
+                let workspace = match project {
+                    Project::Alone(root) => Workspace::without_cargo(root, root.join("target")),
+                    Project::Cargo => Workspace::load(&Query {
+                        cargo: cargo.program.clone(),
+                        manifest_path: cargo.manifest_path.clone(),
+                        options: cargo.options.clone(),
+                        target: cargo.target.clone(),
+                        toolchain: cargo.toolchain.clone(),
+                    })?,
+                };
                 let answers = Answers { rustc, workspace };
                 question.remember(links.cache(), &answers);
                 (cargo, answers)
             }
         };
         let config = config::load(&workspace.root)?;
+        let projects = natives::select(&mut cargo, &mut workspace, &config)?;
+        let target_dir = match &cargo.target_dir {
+            Some(dir) => workspace::here().join(dir),
+            None if !workspace.is_cargo => {
+                project::target_dir_variable().unwrap_or_else(|| workspace.target_dir.clone())
+            }
+            None => workspace.target_dir.clone(),
+        };
+        if target_dir.as_os_str().as_encoded_bytes().contains(&b'%') {
+            return Err(SettingsError::Percent(target_dir).into());
+        }
+        let layout = Layout::new(&target_dir, cargo.other_target.as_deref());
+        for tree in Trees::load(&layout).trees {
+            workspace.add_native(&tree.package, &tree.source);
+        }
         let known: BTreeSet<String> = workspace
             .packages
             .iter()
@@ -114,14 +163,6 @@ impl Session {
             return Err(error.into());
         }
         let settings = Settings::resolve(fdo, matching, max_loss, &config)?;
-        let target_dir = match &cargo.target_dir {
-            Some(dir) => workspace::here().join(dir),
-            None => workspace.target_dir.clone(),
-        };
-        if target_dir.as_os_str().as_encoded_bytes().contains(&b'%') {
-            return Err(SettingsError::Percent(target_dir).into());
-        }
-        let layout = Layout::new(&target_dir, cargo.other_target.as_deref());
         Ok(Session {
             ui,
             cargo,
@@ -131,7 +172,23 @@ impl Session {
             settings,
             layout,
             links,
+            projects: projects.native,
+            builds_cargo: projects.cargo,
         })
+    }
+
+    /// Directories in which a phase's linked files are: cargo's, those of cmake's trees, and what was
+    /// built by hand.
+    pub fn places_of(&self, phase: Phase) -> Vec<PathBuf> {
+        let target_dir = self.layout.phase_dir(phase);
+        let mut places = vec![
+            target_dir.join(&self.cargo.target),
+            native::native_dir(&target_dir),
+        ];
+        let trees = Trees::load(&self.layout).trees.into_iter();
+        places.extend(trees.filter(|it| it.phase == phase.name()).map(|it| it.dir));
+        places.dedup();
+        places
     }
 
     /// The same project with the profile for its Rust alone, and its C compiled as ever; builds of its
@@ -143,6 +200,18 @@ impl Session {
         let names = self.workspace.packages.iter().map(|package| &package.name);
         session.config.leave_c_alone(names);
         session
+    }
+
+    /// Fails where neither cargo nor cmake has anything to build.
+    ///
+    /// # Errors
+    ///
+    /// Usage.
+    pub fn has_work(&self) -> Result<()> {
+        match self.builds_cargo || !self.projects.is_empty() {
+            true => Ok(()),
+            false => Err(natives::NativeError::NothingToBuild.into()),
+        }
     }
 
     /// Takes the lock of the store.
@@ -177,6 +246,7 @@ impl Session {
             .iter()
             .any(|package| package.has_build_script && package.links.is_some());
         wraps_c
+            || !self.projects.is_empty()
             || keys::packages_with_c(&self.layout.state(Phase::Instrument))
                 .is_ok_and(|packages| !packages.is_empty())
     }
@@ -304,6 +374,7 @@ impl Session {
             toolbox,
             layout: &self.layout,
             links: &self.links,
+            projects: &self.projects,
         }
     }
 

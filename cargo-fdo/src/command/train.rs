@@ -23,6 +23,7 @@ use crate::store::campaign::{
     self, CEntry, Campaign, Content, FailedEntry, Manifest, Owners, Partition, WorkloadEntry,
 };
 use crate::toolbox::{Toolbox, Verdict};
+use crate::ui::Ui;
 use fdo_build::flags::{self, Counters};
 use fdo_build::protocol::Phase;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +71,9 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
                 workload.name
             ));
         }
+    }
+    if args.collect.is_empty() {
+        session.has_work()?;
     }
     if method == config::Method::Sample {
         return sample::run(&session, &args, &jobs);
@@ -213,13 +217,17 @@ fn choices(args: &TrainArgs, session: &Session) -> Result<Vec<WorkloadChoice>> {
 
 pub(super) fn build_commands(jobs: &[Job], session: &Session) -> Vec<BuildCommand> {
     let mut commands: Vec<BuildCommand> = Vec::new();
+    if !session.builds_cargo {
+        return commands;
+    }
     for job in jobs {
-        let command = job.build(&session.cargo, &session.workspace);
-        if !commands.contains(&command) {
+        if let Some(command) = job.build(&session.cargo, &session.workspace)
+            && !commands.contains(&command)
+        {
             commands.push(command);
         }
     }
-    if commands.is_empty() {
+    if jobs.is_empty() {
         commands.push(BuildCommand {
             subcommand: "build",
             selection: session.cargo.selection.clone(),
@@ -254,6 +262,7 @@ fn instrument(
         &session.cargo,
         &session.workspace,
         &frontend,
+        &session.ui,
     )?;
     report::census(&session.ui, &done.census, toolbox);
     Ok(done)
@@ -400,6 +409,14 @@ fn publish(
     )?)
 }
 
+/// What cmake would be told.
+pub(super) fn show_trees(plan: &PhasePlan, ui: &Ui) {
+    for tree in &plan.trees {
+        ui.data(tree.configure(tree.project.build_type.as_deref()));
+        ui.data(tree.build(None, false));
+    }
+}
+
 /// `--dry-run`.
 fn show(
     session: &Session,
@@ -409,6 +426,7 @@ fn show(
     jobs: &[Job],
 ) {
     let ui = &session.ui;
+    show_trees(plan, ui);
     for command in commands {
         ui.data(
             plan.cargo(&session.cargo, command.subcommand)

@@ -1,5 +1,6 @@
 //! The tables: which keys each has, and what must hold between them.
 
+use super::cmake;
 use super::metrics;
 use super::nearest::did_you_mean;
 use super::problem::Problems;
@@ -94,6 +95,13 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
         config.default_workloads = names;
     }
 
+    if let Some(projects) = top.read("cmake", problems, Item::section) {
+        for item in projects.items() {
+            if let Some(project) = cmake::project(&item, problems) {
+                config.cmake.insert(item.key, project);
+            }
+        }
+    }
     if let Some(packages) = top.read("package", problems, Item::section) {
         for item in packages.items() {
             let place = problems.place(&item.key_span);

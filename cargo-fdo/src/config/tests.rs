@@ -656,3 +656,33 @@ fn what_is_wrong_in_the_sample_table_is_said_at_once() {
         ],
     );
 }
+
+#[test]
+fn projects_of_cmake_have_a_table_each() {
+    let text = "[cmake.graph]\nsource = \"cpp\"\nargs = [\"-DWITH_X=OFF\"]\ngenerator = \"Ninja\"\n\
+                targets = [\"graphd\"]\nexclude-targets = [\"*_bench\"]\nbuild-type = \"Debug\"\n\
+                [cmake.web]\n[package.web]\nc-exclude = [\"a.c\"]\n";
+    let config = Config::parse(Path::new(ROOT), text).unwrap();
+    let graph = &config.cmake["graph"];
+    assert_eq!(graph.source, Path::new("cpp"));
+    assert_eq!(graph.exclude_targets, ["*_bench"]);
+    assert_eq!(config.cmake["web"].source, Path::new("."));
+    assert!(config.cmake["web"].targets.is_empty());
+}
+
+#[test]
+fn what_is_wrong_in_a_cmake_table_is_said_at_once() {
+    assert_problems(
+        "[cmake.\"a b\"]\nargs = [\"-DCMAKE_CXX_COMPILER=g++\", \"-DCMAKE_BUILD_TYPE=Debug\"]\n\
+         exclude-target = [\"x\"]\ntargets = []\nprofile-targets = [\"[\"]\nsource = \"/abs\"\n",
+        &[
+            "1:8: `a b` can't name a project: only letters, digits, `-`, `_`, `+` and `.` can, after a letter or digit",
+            "2:9: `args` in [cmake.\"a b\"] can't have `-DCMAKE_CXX_COMPILER=g++`: a compiler that cmake is told of passes cargo-fdo by; CC and CXX in the environment name it, or `c-compiler`",
+            "2:37: `args` in [cmake.\"a b\"] can't have `-DCMAKE_BUILD_TYPE=Debug`: there is a key for it, `build-type`",
+            "3:1: unknown key `exclude-target` in [cmake.\"a b\"]; did you mean `exclude-targets`?",
+            "4:11: `targets` in [cmake.\"a b\"] is empty; leave the key out for all targets",
+            "5:20: `profile-targets` in [cmake.\"a b\"] has a bad pattern `[`: invalid range pattern",
+            "6:10: `source` in [cmake.\"a b\"] must be a directory relative to the workspace root, not the string \"/abs\"",
+        ],
+    );
+}

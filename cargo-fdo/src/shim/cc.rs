@@ -70,20 +70,16 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
              beside Rust's; remove it, or set `counters = \"frontend\"` in \
              `[package.\"{}\"]` of fdo.toml if its code is an image of its own",
             context.package,
-            std::env::var("CARGO_PKG_NAME").unwrap_or_default(),
+            context
+                .package
+                .rsplit_once('-')
+                .map_or("", |(name, _)| name),
         ));
     }
-    let treatment = if call
-        .sources
-        .iter()
-        .any(|source| is_excluded(&order, &absolute(&cwd, source)))
-    {
-        Treatment::Excluded
-    } else {
-        Treatment::Profiled
-    };
+    let treatment = treatment(&context, &order, &call, &cwd);
     let mut ours: Vec<&String> = Vec::new();
-    if treatment == Treatment::Profiled && !call.sources.is_empty() {
+    let takes_flags = matches!(treatment, Treatment::Profiled | Treatment::Header);
+    if takes_flags && !call.sources.is_empty() {
         let theirs: Vec<&str> = expanded.iter().filter_map(|arg| arg.to_str()).collect();
         let enough = sample::has_more_than_lines(order.family, theirs);
         let ours_counts = |flag: &&String| !(enough && sample::is_line_tables(flag));
@@ -101,6 +97,24 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         return become_tool(real);
     }
     compile(&context, &order, &call, real, treatment, removed)
+}
+
+/// Of several sources in one call all are left out if one is.
+fn treatment(context: &Context, order: &Order, call: &Call, cwd: &Path) -> Treatment {
+    let dir = context.package_dir();
+    let outputs = call.outputs(cwd);
+    let of_source = |(at, source): (usize, &String)| {
+        // A link of sources has one output.
+        let output = outputs.get(at).or(outputs.last());
+        let output = output.map_or(Path::new(""), PathBuf::as_path);
+        Treatment::of(order, dir.as_deref(), &absolute(cwd, source), output)
+    };
+    let found = call.sources.iter().enumerate().map(of_source);
+    match found.into_iter().find(|it| *it != Treatment::Profiled) {
+        Some(other) => other,
+        None if call.action == Action::Precompile => Treatment::Header,
+        None => Treatment::Profiled,
+    }
 }
 
 /// A compiler without flags for this phase: recorded, so that the census can say so.
@@ -144,7 +158,7 @@ fn compile(
         return exit_code(status);
     }
     let cwd = std::env::current_dir().unwrap_or_default();
-    if treatment == Treatment::Profiled && !order.slice.is_empty() {
+    if treatment == Treatment::Profiled && !order.slice.is_empty() && !context.is_native {
         // ninja reads depfiles and so sees a new profile; make does not read clang's.
         if let Some(depfile) = &call.depfile {
             let key = key_file(&context.state, &context.package, Language::C);
@@ -186,6 +200,7 @@ fn compile(
                 .unwrap_or_default(),
             compiler: compiler.clone(),
             treatment,
+            stamp: treatment.stamp(order),
             slice: if treatment == Treatment::Profiled {
                 order.slice.clone()
             } else {
@@ -288,32 +303,6 @@ fn absolute(cwd: &Path, source: &str) -> String {
     path.display().to_string()
 }
 
-fn is_excluded(order: &Order, source: &str) -> bool {
-    excludes(
-        &order.exclude,
-        std::env::var_os("CARGO_MANIFEST_DIR")
-            .as_ref()
-            .map(Path::new),
-        source,
-    )
-}
-
-/// Whether a source matches one of the package's globs: from the package's directory, or as
-/// the tail of the path.
-pub fn excludes(globs: &[String], package_dir: Option<&Path>, source: &str) -> bool {
-    let relative = package_dir
-        .and_then(|dir| Path::new(source).strip_prefix(dir).ok())
-        .unwrap_or(Path::new(source));
-    globs.iter().any(|pattern| {
-        let Ok(whole) = glob::Pattern::new(pattern) else {
-            return false;
-        };
-        let tail = glob::Pattern::new(&format!("**/{pattern}"));
-        whole.matches_path(relative)
-            || tail.is_ok_and(|tail| tail.matches_path(relative) || tail.matches(source))
-    })
-}
-
 /// Adds a file to the first rule of a depfile. Best effort: without it the objects of a
 /// changed package are dropped before the build anyway.
 fn add_to_depfile(depfile: &Path, dependency: &Path) {
@@ -374,15 +363,6 @@ mod tests {
         let (kept, removed) = without_profile_flags(&args, &order);
         assert_eq!(kept, words("-mllvm -b=2 -c a.c"));
         assert!(removed.is_empty());
-    }
-
-    #[test]
-    fn excluded_sources_match_from_the_package_or_as_a_tail() {
-        let mut order = Order::nothing(Family::Clang);
-        order.exclude.push("tools/db_bench*".into());
-        assert!(is_excluded(&order, "tools/db_bench_tool.cc"));
-        assert!(is_excluded(&order, "/src/rocksdb/tools/db_bench.cc"));
-        assert!(!is_excluded(&order, "/src/rocksdb/db/db_impl.cc"));
     }
 
     #[test]

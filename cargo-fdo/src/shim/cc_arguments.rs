@@ -15,6 +15,8 @@ pub(super) enum Action {
     Assemble,
     /// Makes an object (`-c`) or assembly (`-S`) of C or C++ sources.
     Compile,
+    /// Makes a precompiled header, whose code is compiled where it is included.
+    Precompile,
     /// Makes a program or shared library, of objects and perhaps of sources.
     Link,
 }
@@ -105,6 +107,7 @@ impl Call {
         let mut asks = false;
         let mut compiles = false;
         let mut assembler = Vec::new();
+        let mut headers = Vec::new();
         let mut writes_deps = false;
         let mut language: Option<String> = None;
         let mut rest = args.iter().map(|arg| arg.to_string_lossy());
@@ -140,6 +143,8 @@ impl Call {
                             call.sources.push(input.into_owned());
                         } else if is_assembler(&input, language.as_deref()) {
                             assembler.push(input.into_owned());
+                        } else if is_header(language.as_deref()) {
+                            headers.push(input.into_owned());
                         }
                     }
                 }
@@ -152,6 +157,8 @@ impl Call {
                         call.sources.push(input.to_owned());
                     } else if is_assembler(input, language.as_deref()) {
                         assembler.push(input.to_owned());
+                    } else if is_header(language.as_deref()) {
+                        headers.push(input.to_owned());
                     }
                 }
             }
@@ -161,6 +168,9 @@ impl Call {
         } else if compiles && call.sources.is_empty() && !assembler.is_empty() {
             call.sources = assembler;
             Action::Assemble
+        } else if compiles && call.sources.is_empty() && headers.len() == 1 {
+            call.sources = headers;
+            Action::Precompile
         } else if compiles && call.sources.is_empty() {
             // Precompiled bitcode.
             Action::PassThrough
@@ -209,6 +219,11 @@ fn is_source(input: &str, language: Option<&str>) -> bool {
     }
 }
 
+/// Headers are precompiled where that is asked for: by its name alone, one may be a mistake.
+fn is_header(language: Option<&str>) -> bool {
+    matches!(language, Some("c-header" | "c++-header"))
+}
+
 fn is_assembler(input: &str, language: Option<&str>) -> bool {
     match language {
         None | Some("none") => Path::new(input)
@@ -225,6 +240,7 @@ fn is_probe(args: &[OsString]) -> bool {
     const MARKS: &[&str] = &[
         "/CMakeFiles/CMakeTmp",
         "/CMakeFiles/CMakeScratch/",
+        "/CMakeFiles/_CMakeLTOTest-",
         "/CMakeScratch/",
         "CMakeCCompilerId",
         "CMakeCXXCompilerId",
@@ -316,6 +332,14 @@ mod tests {
         for line in ["-c x.s -o x.o", "-x assembler-with-cpp -c x.c", "-c -- x.S"] {
             assert_eq!(parse(line).action, Action::Assemble, "{line}");
         }
+    }
+
+    #[test]
+    fn precompiled_headers_are_no_objects() {
+        let line = "-O2 -x c++-header -o m.dir/cmake_pch.hxx.gch -c m.dir/cmake_pch.hxx.cxx";
+        let call = parse(line);
+        assert_eq!(call.action, Action::Precompile);
+        assert_eq!(call.sources, ["m.dir/cmake_pch.hxx.cxx"]);
     }
 
     #[test]

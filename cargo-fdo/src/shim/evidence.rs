@@ -3,6 +3,7 @@
 //! Written after the compiler succeeded, under a temporary name first: a unit whose evidence
 //! is missing counts as not proven.
 
+pub use super::treatment::Treatment;
 use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use crate::profile::object_file;
@@ -42,6 +43,9 @@ pub struct CObject {
     pub compiler: String,
     /// What was done.
     pub treatment: Treatment,
+    /// [`Treatment::stamp`] of the order that it was done by.
+    #[serde(default)]
+    pub stamp: String,
     /// The slice it was compiled with; empty where there was none.
     pub slice: String,
     /// Profile flags of others (forwarded by the cc crate, say) that were taken off.
@@ -50,20 +54,6 @@ pub struct CObject {
     pub counted: Vec<String>,
     /// What the compiler said of the profile, as [`Evidence::to_text`] writes it.
     pub words: String,
-}
-
-/// What the shim did with one C compilation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Treatment {
-    /// Flags of the phase were added.
-    Profiled,
-    /// The source matches one of the package's `c-exclude` globs.
-    Excluded,
-    /// The package's policy, or the compiler, says no.
-    Plain,
-    /// It is assembler, which has no counters.
-    Assembler,
 }
 
 impl RustUnit {

@@ -17,6 +17,7 @@ mod links;
 mod proof;
 pub mod rustc;
 mod stderr;
+pub mod treatment;
 
 pub use links::{Links, LinksError};
 
@@ -55,16 +56,22 @@ struct Context {
     target: String,
     target_dir: PathBuf,
     package: String,
+    /// No build of cargo's: what other orders made was dropped before it began.
+    is_native: bool,
 }
 
 impl Context {
     /// `None` outside `cargo fdo`.
     fn from_env() -> Option<Context> {
+        let named = std::env::var(protocol::ENV_PACKAGE).ok();
+        let is_native = named.is_some();
         let package = match (
+            named,
             std::env::var("CARGO_PKG_NAME"),
             std::env::var("CARGO_PKG_VERSION"),
         ) {
-            (Ok(name), Ok(version)) => protocol::package_id(&name, &version),
+            (Some(package), ..) => package,
+            (_, Ok(name), Ok(version)) => protocol::package_id(&name, &version),
             // Another build system under the environment that `cargo fdo env` printed.
             _ => OUTSIDE_CARGO.to_owned(),
         };
@@ -75,7 +82,14 @@ impl Context {
             target: std::env::var(protocol::ENV_TARGET).ok()?,
             target_dir: std::env::var_os(protocol::ENV_TARGET_DIR)?.into(),
             package,
+            is_native,
         })
+    }
+
+    /// The directory that globs are from, where cargo says it.
+    fn package_dir(&self) -> Option<PathBuf> {
+        let dir = std::env::var_os("CARGO_MANIFEST_DIR").filter(|_| !self.is_native)?;
+        Some(dir.into())
     }
 
     fn order(&self, language: Language) -> Result<Order, String> {
@@ -84,7 +98,7 @@ impl Context {
 
     /// Whether the build script that calls us builds for the profiled target.
     fn is_target_unit(&self) -> bool {
-        match std::env::var_os("OUT_DIR") {
+        match std::env::var_os("OUT_DIR").filter(|_| !self.is_native) {
             Some(out_dir) => {
                 protocol::is_target_unit(Path::new(&out_dir), &self.target_dir, &self.target)
             }

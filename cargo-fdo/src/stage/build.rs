@@ -1,5 +1,6 @@
 //! Runs cargo and reads its messages.
 
+use super::cmake::{self, CmakeError};
 use super::harness;
 use super::train::BuildCommand;
 use crate::error::{Diagnose, ExitCode};
@@ -9,7 +10,11 @@ use crate::settings::Cargo;
 use crate::store::keys;
 use crate::tool::invocation::describe;
 use crate::tool::{Invocation, ToolError};
+use crate::ui::Ui;
+use crate::workspace;
 use cargo_metadata::{Message, TargetKind};
+use fdo_build::protocol::{self, Language, Order};
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -41,6 +46,9 @@ pub enum BuildError {
         /// `bench` or `test`.
         subcommand: &'static str,
     },
+    /// What cmake builds could not be built.
+    #[error(transparent)]
+    Cmake(#[from] CmakeError),
     /// Files could not be handled.
     #[error(transparent)]
     Fs(#[from] FsError),
@@ -52,6 +60,7 @@ impl Diagnose for BuildError {
             BuildError::Failed { .. } => ExitCode::Build,
             BuildError::Tool(error) => error.exit_code(),
             BuildError::Messages(_) => ExitCode::Build,
+            BuildError::Cmake(error) => error.exit_code(),
             BuildError::NothingToRun { .. } => ExitCode::Usage,
             BuildError::Fs(error) => error.exit_code(),
         }
@@ -70,6 +79,7 @@ impl Diagnose for BuildError {
                  `--workload example:NAME`, one of fdo.toml, or a command behind `--`"
                     .into(),
             ),
+            BuildError::Cmake(error) => error.hint(),
             BuildError::Fs(error) => error.hint(),
             BuildError::Tool(error) => error.hint(),
             BuildError::Messages(_) => None,
@@ -116,6 +126,17 @@ pub struct ScriptRun {
     pub linked_paths: Vec<PathBuf>,
 }
 
+/// What was built by something else than cargo.
+#[derive(Debug, Clone)]
+pub struct NativeBuild {
+    /// The package id, where cargo's would stand.
+    pub package: String,
+    /// The build tree; `None` where objects may be anywhere.
+    pub dir: Option<PathBuf>,
+    /// Targets of cmake's that are part of it.
+    pub targets: BTreeSet<String>,
+}
+
 /// A build that succeeded.
 #[derive(Debug, Clone, Default)]
 pub struct Built {
@@ -123,7 +144,9 @@ pub struct Built {
     pub artifacts: Vec<Artifact>,
     /// All build scripts' outputs.
     pub scripts: Vec<ScriptRun>,
-    /// How long cargo took.
+    /// What other build systems made.
+    pub natives: Vec<NativeBuild>,
+    /// How long it took.
     pub duration: Duration,
 }
 
@@ -157,15 +180,27 @@ impl Built {
             .filter_map(|artifact| artifact.executable.as_ref())
     }
 
+    /// The order for C by which an artifact of another build system was made; `None` for cargo's.
+    pub fn order_of<'p>(&self, plan: &'p PhasePlan, artifact: &Artifact) -> Option<&'p Order> {
+        let is_native = self.natives.iter().any(|it| it.package == artifact.package);
+        let name = artifact
+            .package
+            .strip_prefix(workspace::NATIVE)
+            .filter(|_| is_native)?;
+        let id = protocol::package_id(name, protocol::NO_VERSION);
+        Some(plan.orders.of(&id, Language::C))
+    }
+
     /// Adds another build of the same phase.
     pub fn absorb(&mut self, other: Built) {
         self.artifacts.extend(other.artifacts);
         self.scripts.extend(other.scripts);
+        self.natives.extend(other.natives);
         self.duration += other.duration;
     }
 }
 
-/// Runs a phase's build commands, one after the other, and brings the keys up to date with what they
+/// Runs a phase's builds: what cmake makes, then cargo's commands, one after the other; and brings the keys up to date with what they
 /// compiled. `user_format`: as for [`run`].
 ///
 /// # Errors
@@ -176,9 +211,10 @@ pub fn run_all(
     commands: &[BuildCommand],
     cargo: &Cargo,
     user_format: Option<&str>,
+    ui: &Ui,
 ) -> Result<Built, BuildError> {
     let of_target = plan.target_dir.join(&cargo.target);
-    let mut built = Built::default();
+    let mut built = run_trees(plan, ui)?;
     for &BuildCommand {
         subcommand,
         ref selection,
@@ -192,6 +228,19 @@ pub fn run_all(
         built.absorb(done);
     }
     settle_keys(plan)?;
+    Ok(built)
+}
+
+/// Builds what cmake builds in a phase.
+///
+/// # Errors
+///
+/// [`BuildError`]
+pub fn run_trees(plan: &PhasePlan, ui: &Ui) -> Result<Built, BuildError> {
+    let mut built = Built::default();
+    for tree in &plan.trees {
+        built.absorb(cmake::run(plan, tree, ui)?);
+    }
     Ok(built)
 }
 

@@ -1,13 +1,14 @@
 //! Which C and C++ objects of which package take part.
 
 use super::build::Built;
+use super::native::{self, real_path};
 use crate::fs;
 use crate::plan::PhasePlan;
 use crate::profile::object_file::{self, Code};
 use crate::profile::sample::names::canonical;
 use crate::profile::sample::policy::Flavour;
-use crate::shim::cc::excludes;
 use crate::shim::evidence::{self, CObject, Treatment};
+use crate::shim::treatment::{excludes, target_of};
 use crate::store::campaign::{Owner, Owners};
 use crate::workspace::{Package, Workspace};
 use fdo_build::protocol::Language;
@@ -84,10 +85,18 @@ pub fn objects(
             package.look_into_libraries(&script.out_dir, &script.linked_paths);
         }
     }
-    by_package
+    let mut all: BTreeMap<String, Compiled> = by_package
         .into_iter()
         .map(|(id, found)| (id, found.compiled()))
-        .collect()
+        .collect();
+    for build in &built.natives {
+        if let Some(package) = workspace.by_cargo_id(&build.package) {
+            let id = package.id();
+            let compiled = native::compiled(state, &id, build);
+            all.insert(id, compiled);
+        }
+    }
+    all
 }
 
 /// What the shim said of a package, and what is in the libraries that its build script links.
@@ -184,10 +193,6 @@ fn agrees(ours: &Code, other: &Code) -> Option<bool> {
     both.reduce(|all, same| all && same)
 }
 
-fn real_path(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
-}
-
 /// Counts what the instrumented build holds.
 pub fn take(plan: &PhasePlan, built: &Built, workspace: &Workspace) -> Vec<Row> {
     let seen = objects(&plan.state, &plan.target_dir, built, workspace);
@@ -238,7 +243,9 @@ pub fn all_owners(state: &Path, workspace: &Workspace) -> Owners {
     owners
 }
 
-fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
+fn own(owners: &mut Owners, package: &Package, mut objects: Vec<CObject>) {
+    // A function that several targets compile is of the one that is profiled.
+    objects.sort_by_key(|object| object.treatment != Treatment::Profiled);
     for object in objects {
         let owner = Owner {
             package: package.name.clone(),
@@ -246,6 +253,7 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
             source: Path::new(&object.source)
                 .strip_prefix(&package.manifest_dir)
                 .map_or(object.source.clone(), |path| path.display().to_string()),
+            target: target_of(&object.output).filter(|_| package.is_native),
         };
         for name in object.counted {
             // gcc leaves of some functions nothing but parts and copies, which a profile is not of.
@@ -257,8 +265,9 @@ fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>) {
 }
 
 fn row(package: &str, compiled: &Compiled) -> Row {
-    // Assembler is seen, but nothing to instrument.
-    let is_c = |object: &&CObject| object.treatment != Treatment::Assembler;
+    // Assembler and headers are seen, but nothing to instrument.
+    let is_c =
+        |object: &&CObject| !matches!(object.treatment, Treatment::Assembler | Treatment::Header);
     let objects: Vec<&CObject> = compiled.objects.iter().filter(is_c).collect();
     let has = |treatment| move |object: &&&CObject| object.treatment == treatment;
     Row {

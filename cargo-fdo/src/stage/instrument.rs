@@ -8,7 +8,9 @@ use crate::fs::FsError;
 use crate::plan::PhasePlan;
 use crate::profile::object_file;
 use crate::settings::Cargo;
-use crate::workspace::Workspace;
+use crate::shim::treatment::target_is_excluded;
+use crate::ui::Ui;
+use crate::workspace::{Package, Workspace};
 use fdo_build::protocol::Language;
 use std::path::PathBuf;
 
@@ -22,7 +24,7 @@ pub enum InstrumentError {
     #[error("`{}` was built for training but has no counters", .0.display())]
     NoCounters(PathBuf),
     /// No program has counters, and the user's settings are why.
-    #[error("nothing in `{}` is profiled: its package has `rust = false`, and it holds no C or C++ with counters", .0.display())]
+    #[error("nothing in `{}` is profiled: the configuration, or a compiler that can't, leaves all its code out", .0.display())]
     NothingProfiled(PathBuf),
     /// A package with counters of the front end is linked into a program with Rust's.
     #[error(
@@ -32,6 +34,9 @@ pub enum InstrumentError {
         /// Which.
         package: String,
     },
+    /// Libraries without any counters.
+    #[error("none of the objects of `{0}` has counters")]
+    NoObjects(String),
     /// Nothing was built.
     #[error("this build makes no program to train")]
     NoProgram,
@@ -45,7 +50,7 @@ impl Diagnose for InstrumentError {
         match self {
             InstrumentError::Build(error) => error.exit_code(),
             InstrumentError::Fs(error) => error.exit_code(),
-            InstrumentError::NoCounters(_) => ExitCode::Tool,
+            InstrumentError::NoCounters(_) | InstrumentError::NoObjects(_) => ExitCode::Tool,
             InstrumentError::FrontendInRust { .. }
             | InstrumentError::NothingProfiled(_)
             | InstrumentError::NoProgram => ExitCode::Usage,
@@ -60,9 +65,16 @@ impl Diagnose for InstrumentError {
                 "does cargo's configuration set RUSTC_WRAPPER with `force`, or strip the program?"
                     .into(),
             ),
-            InstrumentError::NothingProfiled(_) => {
-                Some("remove `rust = false` from fdo.toml, or train another program".into())
-            }
+            InstrumentError::NoObjects(_) => Some(
+                "`c = false` or `exclude-targets` in fdo.toml, or a compiler that can't, leave them out; \
+                 `cargo fdo doctor` says which compilers fit"
+                    .into(),
+            ),
+            InstrumentError::NothingProfiled(_) => Some(
+                "remove `rust = false`, `c = false` or `exclude-targets` from fdo.toml, or train \
+                     another program"
+                    .into(),
+            ),
             InstrumentError::FrontendInRust { .. } => Some(
                 "in one image with Rust's counters, those of clang's front end lose everything \
                  silently; use `counters = \"ir\"`, or link it as a shared library"
@@ -95,9 +107,10 @@ pub fn run(
     cargo: &Cargo,
     workspace: &Workspace,
     frontend_packages: &[String],
+    ui: &Ui,
 ) -> Result<Instrumented, InstrumentError> {
-    let built = build::run_all(plan, commands, cargo, cargo.message_format.as_deref())?;
-
+    let format = cargo.message_format.as_deref();
+    let built = build::run_all(plan, commands, cargo, format, ui)?;
     for script in &built.scripts {
         let Some(package) = workspace.by_cargo_id(&script.package) else {
             continue;
@@ -117,10 +130,14 @@ pub fn run(
     // The tests of a procedural macro run on the host, where nothing has counters.
     let of_target = plan.target_dir.join(&cargo.target);
     for artifact in &built.artifacts {
+        let native = built
+            .natives
+            .iter()
+            .find(|it| it.package == artifact.package);
         let Some(executable) = artifact
             .executable
             .as_ref()
-            .filter(|executable| executable.starts_with(&of_target))
+            .filter(|executable| native.is_some() || executable.starts_with(&of_target))
         else {
             continue;
         };
@@ -132,10 +149,7 @@ pub fn run(
         }
         let is_wanted = workspace
             .by_cargo_id(&artifact.package)
-            .is_none_or(|package| {
-                let order = plan.orders.of(&package.id(), Language::Rust);
-                !order.flags.is_empty()
-            });
+            .is_none_or(|package| is_profiled(plan, package, &artifact.name));
         if is_wanted {
             return Err(InstrumentError::NoCounters(executable.clone()));
         }
@@ -151,5 +165,27 @@ pub fn run(
         _ => {}
     }
     let census = census::take(plan, &built, workspace);
+    // Libraries alone: no program told.
+    if counted == 0
+        && let Some(row) = census.iter().find(|row| row.instrumented == 0)
+        && built.natives.iter().any(|it| {
+            workspace
+                .by_cargo_id(&it.package)
+                .is_some_and(|it| it.id() == row.package)
+        })
+    {
+        return Err(InstrumentError::NoObjects(row.package.clone()));
+    }
     Ok(Instrumented { built, census })
+}
+
+/// Whether a program of the package should have counters. One of cmake's has its own C alone to say so:
+/// it may link nothing that is profiled.
+fn is_profiled(plan: &PhasePlan, package: &Package, target: &str) -> bool {
+    let id = package.id();
+    if !package.is_native {
+        return !plan.orders.of(&id, Language::Rust).flags.is_empty();
+    }
+    let order = plan.orders.of(&id, Language::C);
+    !order.flags.is_empty() && !target_is_excluded(order, Some(target))
 }

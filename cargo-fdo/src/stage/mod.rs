@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! build       runs cargo, reads its messages           -> Built
+//! cmake       configures and builds what cmake does    -> Built
 //! instrument  build + counters are really there        -> Instrumented
 //! sample      build + line tables are really there      -> Sampled
 //! train       runs workloads                           -> RawProfiles
@@ -15,6 +16,7 @@
 pub mod attend;
 pub mod build;
 pub mod census;
+pub mod cmake;
 pub mod collect;
 pub mod convert;
 pub mod evaluate;
@@ -27,6 +29,7 @@ pub mod instrument;
 pub mod lost;
 mod marks;
 pub mod merge;
+pub mod native;
 pub mod optimize;
 pub mod origin;
 mod orphan;

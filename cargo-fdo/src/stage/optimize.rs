@@ -3,6 +3,7 @@
 pub(super) mod sum;
 
 use super::build::{self, BuildError, Built};
+use super::train::BuildCommand;
 use super::{census, sampled, units};
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
@@ -14,12 +15,11 @@ use crate::profile::names::{self, Unit};
 use crate::profile::object_file;
 use crate::profile::sample::llvm_text;
 use crate::settings::{Cargo, MinMatch};
-use crate::shim::cc::excludes;
 use crate::shim::evidence;
+use crate::shim::treatment::{excludes, target_is_excluded};
 use crate::store::Layout;
 use crate::store::campaign::{self, Campaign, CampaignError, Method, Owner};
 use crate::tool::ToolError;
-use crate::tool::invocation::Invocation;
 use crate::tool::profdata::Profdata;
 use crate::toolbox::{NoProfdata, Toolbox};
 use crate::ui::{Ui, percent};
@@ -259,8 +259,20 @@ impl Use {
 /// # Errors
 ///
 /// [`OptimizeError`]
-pub fn run(plan: &PhasePlan, call: Invocation, cargo: &Cargo) -> Result<Built, OptimizeError> {
-    let built = build::run(call, plan.phase.name(), cargo.message_format.as_deref())?;
+pub fn run(
+    plan: &PhasePlan,
+    commands: &[BuildCommand],
+    cargo: &Cargo,
+    ui: &Ui,
+) -> Result<Built, OptimizeError> {
+    let mut built = build::run_trees(plan, ui)?;
+    for command in commands {
+        let call = plan
+            .cargo(cargo, command.subcommand)
+            .args(&command.selection);
+        let format = cargo.message_format.as_deref();
+        built.absorb(build::run(call, plan.phase.name(), format)?);
+    }
     build::settle_keys(plan)?;
     Ok(built)
 }
@@ -386,7 +398,12 @@ pub(super) fn c_place(
     workspace: &Workspace,
     built: &BTreeSet<String>,
 ) -> Place {
-    let Some(Owner { package, source }) = owner else {
+    let Some(Owner {
+        package,
+        source,
+        target,
+    }) = owner
+    else {
         return Place::Here("C of unknown origin".to_owned());
     };
     let named = || workspace.packages.iter().filter(|p| p.name == *package);
@@ -396,7 +413,9 @@ pub(super) fn c_place(
     };
     let id = found.id();
     let order = plan.orders.of(&id, Language::C);
-    if excludes(&order.exclude, Some(&found.manifest_dir), source) {
+    let is_excluded = excludes(&order.exclude, Some(&found.manifest_dir), source)
+        || target.is_some() && target_is_excluded(order, target.as_deref());
+    if is_excluded {
         Place::LeftOut
     } else if built.contains(&id) {
         Place::Here(id)

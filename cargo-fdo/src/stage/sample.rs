@@ -8,6 +8,8 @@ use crate::fs::{self, FsError};
 use crate::plan::PhasePlan;
 use crate::profile::linked_file;
 use crate::settings::Cargo;
+use crate::shim::treatment::target_is_excluded;
+use crate::ui::Ui;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -71,14 +73,25 @@ pub fn run(
     plan: &PhasePlan,
     commands: &[BuildCommand],
     cargo: &Cargo,
+    ui: &Ui,
 ) -> Result<Sampled, SampleError> {
-    let built = build::run_all(plan, commands, cargo, cargo.message_format.as_deref())?;
+    let format = cargo.message_format.as_deref();
+    let built = build::run_all(plan, commands, cargo, format, ui)?;
 
     let of_target = plan.target_dir.join(&cargo.target);
-    let programs: Vec<&PathBuf> = built
-        .executables()
+    let is_recorded = |artifact: &&build::Artifact| match built.order_of(plan, artifact) {
+        Some(order) => !order.flags.is_empty() && !target_is_excluded(order, Some(&artifact.name)),
         // The tests of a procedural macro run on the host.
-        .filter(|path| path.starts_with(&of_target))
+        None => {
+            let program = artifact.executable.as_ref();
+            program.is_some_and(|program| program.starts_with(&of_target))
+        }
+    };
+    let programs: Vec<&PathBuf> = built
+        .artifacts
+        .iter()
+        .filter(is_recorded)
+        .filter_map(|artifact| artifact.executable.as_ref())
         .collect();
     for program in &programs {
         let file = File::open(program).map_err(|error| FsError::new("read", program, error))?;
@@ -99,11 +112,13 @@ pub fn run(
 /// # Errors
 ///
 /// If a directory can't be listed.
-pub fn made(target_dir: &Path, target: &str) -> Result<Vec<Made>, FsError> {
+pub fn made(dirs: &[PathBuf]) -> Result<Vec<Made>, FsError> {
     let mut made = Vec::new();
-    for path in fs::walk(&target_dir.join(target))? {
-        if let Some(file) = look(&path) {
-            made.push(file);
+    for dir in dirs {
+        for path in fs::walk(dir)? {
+            if let Some(file) = look(&path) {
+                made.push(file);
+            }
         }
     }
     // A program is a link to a file with a hash in its name, in `deps/`: it is known by the other.

@@ -164,8 +164,12 @@ impl Job {
             .map(|choice| Job::new(choice, cargo))
             .collect();
         for job in &jobs {
-            if let JobKind::Commands(workload) = &job.kind {
-                workload::check_bins(workload, workspace)?;
+            match &job.kind {
+                JobKind::Commands(workload) => workload::check_bins(workload, workspace)?,
+                JobKind::Cargo { .. } if !workspace.is_cargo => {
+                    return Err(WorkloadError::NeedsCargo(job.name.clone()));
+                }
+                JobKind::Cargo { .. } => {}
             }
         }
         Ok(jobs)
@@ -212,8 +216,10 @@ impl Job {
     }
 
     /// What must be built before it runs.
-    pub fn build(&self, cargo: &Cargo, workspace: &Workspace) -> BuildCommand {
-        match &self.kind {
+    ///
+    /// `None` if all its programs are built by something else than cargo.
+    pub fn build(&self, cargo: &Cargo, workspace: &Workspace) -> Option<BuildCommand> {
+        Some(match &self.kind {
             JobKind::Cargo {
                 subcommand: "run",
                 selection,
@@ -233,12 +239,18 @@ impl Job {
                 }
             }
             JobKind::Commands(workload) => {
-                let bins = workload.bins();
+                let mut bins = workload.bins();
                 if bins.is_empty() {
-                    return BuildCommand {
+                    return Some(BuildCommand {
                         subcommand: "build",
                         selection: cargo.selection.clone(),
-                    };
+                    });
+                }
+                if workspace.has_natives() {
+                    bins.retain(|bin| workspace.member_with_bin(bin).is_some());
+                    if bins.is_empty() {
+                        return None;
+                    }
                 }
                 let mut selection = package_selection(&cargo.selection);
                 if selection.is_empty() {
@@ -258,7 +270,7 @@ impl Job {
                     selection,
                 }
             }
-        }
+        })
     }
 }
 

@@ -58,13 +58,18 @@ pub enum WorkloadError {
         known: Vec<String>,
     },
     /// It names a binary that was not selected.
-    #[error("workload `{workload}` needs the binary `{bin}`, which was not built")]
+    #[error("workload `{workload}` needs the binary `{bin}`, which was not built{}", did_you_mean(bin, known.iter().map(String::as_str)))]
     NotBuilt {
         /// The workload.
         workload: String,
         /// The binary.
         bin: String,
+        /// What was built.
+        known: Vec<String>,
     },
+    /// It is a command of cargo's in a project without Rust.
+    #[error("`{0}` is run by cargo, and this project has no Cargo.toml")]
+    NeedsCargo(String),
     /// It is to run where nothing is.
     #[error("workload `{workload}` is to run in `{}`, which is no directory", dir.display())]
     NoDirectory {
@@ -136,6 +141,7 @@ impl Diagnose for WorkloadError {
     fn exit_code(&self) -> ExitCode {
         match self {
             WorkloadError::NoBinary { .. }
+            | WorkloadError::NeedsCargo(_)
             | WorkloadError::NotBuilt { .. }
             | WorkloadError::NoDirectory { .. } => ExitCode::Usage,
             WorkloadError::Fs(error) => error.exit_code(),
@@ -149,9 +155,16 @@ impl Diagnose for WorkloadError {
             WorkloadError::NoBinary { known, .. } if known.is_empty() => {
                 Some("this workspace has no binary; `example:NAME` runs an example".into())
             }
-            WorkloadError::NotBuilt { .. } => {
-                Some("the packages chosen with `-p` do not have it".into())
+            WorkloadError::NotBuilt { known, .. } if known.is_empty() => {
+                Some("no program was built at all".into())
             }
+            WorkloadError::NotBuilt { known, .. } => Some(format!(
+                "what was built is `{}`; what `-p` and the `targets` of [cmake.NAME] leave out was not",
+                known.join("`, `")
+            )),
+            WorkloadError::NeedsCargo(_) => Some(
+                "describe what runs in fdo.toml, in a table [workload.NAME], or behind `--`".into(),
+            ),
             WorkloadError::NoDirectory { .. } => Some(
                 "`cwd` in fdo.toml is relative to the workspace root and must exist before \
                  `prepare` runs; `{tmp}` is a fresh directory for each run"
@@ -200,6 +213,7 @@ impl OfOneWorkload for WorkloadError {
             | WorkloadError::Start { .. } => true,
             WorkloadError::NoBinary { .. }
             | WorkloadError::NotBuilt { .. }
+            | WorkloadError::NeedsCargo(_)
             | WorkloadError::Interrupted
             | WorkloadError::Fs(_) => false,
         }
@@ -503,6 +517,10 @@ fn named(workload: &Workload, error: WorkloadError) -> WorkloadError {
 ///
 /// [`WorkloadError::NoBinary`]
 pub fn check_bins(workload: &Workload, workspace: &Workspace) -> Result<(), WorkloadError> {
+    if workspace.has_natives() {
+        // What cmake builds is known when it is configured.
+        return Ok(());
+    }
     match workload
         .bins()
         .into_iter()
@@ -593,6 +611,7 @@ fn value(
                 return Err(WorkloadError::NotBuilt {
                     workload: workload.name.clone(),
                     bin: name.clone(),
+                    known: place.bins.keys().cloned().collect(),
                 });
             }
         },

@@ -311,6 +311,9 @@ pub struct Owner {
     /// The source, relative to the package's directory where it is in there; of an inline
     /// function that several have, the first.
     pub source: String,
+    /// The target of cmake's that it was compiled for, if cmake built it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
 }
 
 /// The version of [`Manifest`].

@@ -66,6 +66,11 @@ impl Layout {
             .join(format!("{phase}{}{}", self.variant, self.suffix))
     }
 
+    /// What is built as its user would, for a comparison, and has no place of its own.
+    pub fn release(&self) -> PathBuf {
+        self.root.join(format!("release{}", self.suffix))
+    }
+
     /// Orders, keys and evidence of a phase.
     pub fn state(&self, phase: Phase) -> PathBuf {
         self.versioned()
@@ -130,6 +135,11 @@ impl Layout {
     /// Scratch files, and `{tmp}` of workloads.
     pub fn tmp(&self) -> PathBuf {
         self.versioned().join("tmp")
+    }
+
+    /// What was built by hand, and where.
+    pub fn trees(&self) -> PathBuf {
+        self.versioned().join("trees.json")
     }
 
     /// What was found out about perf.

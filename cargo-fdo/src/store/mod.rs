@@ -21,7 +21,9 @@ pub mod keys;
 pub mod layout;
 pub mod lock;
 pub mod results;
+mod trees;
 
 pub use campaign::{Campaign, CampaignError, Manifest};
 pub use layout::Layout;
 pub use lock::Lock;
+pub use trees::{TreeEntry, Trees};

@@ -133,6 +133,15 @@ impl Invocation {
         self
     }
 
+    /// The same to be shown without its variables.
+    #[must_use]
+    pub fn without_env(&self) -> Invocation {
+        Invocation {
+            env: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// As a command of the standard library.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);

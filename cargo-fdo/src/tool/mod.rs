@@ -3,6 +3,7 @@
 pub mod auto;
 pub mod c_compiler;
 pub mod canary;
+pub mod cmake;
 #[cfg(all(test, unix))]
 mod fake_tools;
 pub mod invocation;

@@ -5,7 +5,8 @@ use crate::command::build::{Purpose, optimized};
 use crate::error::Result;
 use crate::plan::PhasePlan;
 use crate::settings::Cargo;
-use crate::stage::build::{self, Built};
+use crate::stage::build::{self, BuildError, Built};
+use crate::stage::cmake;
 use crate::stage::train::BuildCommand;
 use crate::store::Campaign;
 use crate::tool::Invocation;
@@ -27,6 +28,20 @@ pub(super) fn plain_call(cargo: &Cargo, subcommand: &str) -> Invocation {
 /// `None` after a dry run.
 pub(super) fn plain(session: &Session, commands: &[BuildCommand]) -> Result<Option<Built>> {
     let mut all = Built::default();
+    let dir = session.layout.release();
+    for project in &session.projects {
+        let tree = project.plain(&dir);
+        if session.settings.dry_run {
+            session
+                .ui
+                .data(tree.configure(tree.project.build_type.as_deref()));
+            session.ui.data(tree.build(None, false));
+            continue;
+        }
+        let logs = dir.join("logs");
+        let built = cmake::run_plain(&tree, &logs, &session.ui);
+        all.absorb(built.map_err(BuildError::from)?);
+    }
     for command in commands {
         let call = plain_call(&session.cargo, command.subcommand).args(&command.selection);
         if session.settings.dry_run {
@@ -51,21 +66,10 @@ pub(super) fn with_profile(
         other = session.rust_only();
         &other
     };
-    let mut all = Built::default();
-    let mut last = None;
-    for command in commands {
-        let done = optimized(
-            session,
-            Purpose::Run,
-            command.subcommand,
-            &command.selection,
-        )?;
-        if let Some((built, plan)) = done {
-            all.absorb(built);
-            last = Some(plan);
-        }
-    }
-    let Some(plan) = last else { return Ok(None) };
+    let done = optimized(session, Purpose::Run, commands)?;
+    let Some((all, plan)) = done else {
+        return Ok(None);
+    };
     let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
     let toolbox = session.toolbox(campaign.manifest.method)?;
     let version = Some(toolbox.c.version).filter(|version| !version.is_empty());

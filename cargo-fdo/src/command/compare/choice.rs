@@ -65,6 +65,7 @@ impl Choice {
         Ok(match word {
             "release" => Choice::Release,
             "control" => Choice::Control,
+            RUST_ONLY if !session.builds_cargo => return Err(VariantError::NoRust.into()),
             RUST_ONLY => Choice::RustOnly,
             "optimized" | "optimised" => Choice::Optimized,
             typed if typed.contains('/') => {

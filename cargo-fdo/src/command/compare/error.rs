@@ -22,6 +22,8 @@ pub(super) enum VariantError {
     Twice { name: String },
     #[error("the profile has no part for {0}, so there is nothing to compare")]
     NoSlice(&'static str),
+    #[error("there is no Rust here, so `rust-only` would be `control`")]
+    NoRust,
     #[error("`{variant}` is a program, and workload `{workload}` is run by cargo")]
     NeedsCargo { variant: String, workload: String },
     #[error("the workloads run {}: it is not clear which of them `{}` is", names.join(", "), path.display())]

@@ -5,6 +5,7 @@ use super::choice::Choice;
 use super::error::VariantError;
 use super::saved;
 use crate::command::Session;
+use crate::command::train::show_trees;
 use crate::comparison::facts::{Comparison, Metric, Program, Role, Variant};
 use crate::error::Result;
 use crate::plan::PhasePlan;
@@ -225,10 +226,14 @@ impl Member {
         };
         let (what, built, plan) = match choice {
             Choice::Release => {
-                let what = format!(
-                    "what plain cargo builds (`--profile {}`)",
-                    session.cargo.profile
-                );
+                let what = match (session.builds_cargo, session.projects.is_empty()) {
+                    (false, _) => "what plain cmake builds".to_owned(),
+                    (_, true) => format!(
+                        "what plain cargo builds (`--profile {}`)",
+                        session.cargo.profile
+                    ),
+                    _ => "what plain cargo and plain cmake build".to_owned(),
+                };
                 say(&what);
                 let Some(built) = plain(session, commands)? else {
                     return Ok(None);
@@ -250,6 +255,7 @@ impl Member {
                 let plan = session.plan(Phase::Baseline, &toolbox, None);
                 if session.settings.dry_run {
                     session.prepare_dry_run(&plan)?;
+                    show_trees(&plan, &session.ui);
                     for command in commands {
                         let call = plan.cargo(&session.cargo, command.subcommand);
                         session.ui.data(call.args(&command.selection));
@@ -257,7 +263,7 @@ impl Member {
                     return Ok(None);
                 }
                 session.prepare(&plan)?;
-                let built = build::run_all(&plan, commands, &session.cargo, None)?;
+                let built = build::run_all(&plan, commands, &session.cargo, None, &session.ui)?;
                 (what, built, Plan::Phase(Box::new(plan)))
             }
             Choice::RustOnly | Choice::Optimized => {

@@ -53,7 +53,7 @@ pub(super) fn plain(
         format_args!("with line tables, in `{}`", plan.target_dir.display()),
     );
     let commands = train::build_commands(jobs, session);
-    let built = sample::run(&plan, &commands, &session.cargo)?;
+    let built = sample::run(&plan, &commands, &session.cargo, &session.ui)?;
     let bins = train::bins(&built.built);
     let reading = Reading { args, inlined };
     let stacks = run(reading, session, &recorder, jobs, &plan, &bins)?;
@@ -63,24 +63,13 @@ pub(super) fn plain(
 
 /// Stacks of the program that `cargo fdo build` makes.
 pub(super) fn optimised(args: &FlamegraphArgs, session: &Session, jobs: &[Job]) -> Result<Drawn> {
-    let mut bins = BTreeMap::new();
-    let mut last = None;
-    for command in train::build_commands(jobs, session) {
-        let done = build::optimized(
-            session,
-            Purpose::Run,
-            command.subcommand,
-            &command.selection,
-        )?;
-        if let Some((built, plan)) = done {
-            bins.extend(train::bins(&built));
-            last = Some(plan);
-        }
-    }
+    let commands = train::build_commands(jobs, session);
+    let done = build::optimized(session, Purpose::Run, &commands)?;
     let _lock = session.lock()?;
     let recorder = of_workloads(args, session)?;
     let mut stacks = Stacks::default();
-    if let Some(plan) = last {
+    if let Some((built, plan)) = done {
+        let bins = train::bins(&built);
         let reading = Reading {
             args,
             inlined: true,

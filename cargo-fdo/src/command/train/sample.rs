@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::super::sampled::{self, Material, Recorded};
 use super::partial::Failures;
-use super::{bins, build_commands, kept_raw};
+use super::{bins, build_commands, kept_raw, show_trees};
 use crate::cli::TrainArgs;
 use crate::error::Result;
 use crate::fs;
@@ -42,6 +42,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         if let Some(clean) = session.prepare_dry_run(&plan)? {
             session.ui.data(clean);
         }
+        show_trees(&plan, &session.ui);
         for command in &commands {
             session
                 .ui
@@ -63,7 +64,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
         "Building",
         format_args!("with line tables, in `{}`", plan.target_dir.display()),
     );
-    let built = sample::run(&plan, &commands, &session.cargo)?;
+    let built = sample::run(&plan, &commands, &session.cargo, &session.ui)?;
     sampled::check_readers(&toolbox, &plan.state)?;
     let Some(recorder) = recorder else {
         return say_where(session, &built);
@@ -128,7 +129,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
     failures.check()?;
     material.failed = failures.entries();
     let recorded = Recorded {
-        made: sample::made(&plan.target_dir, &session.cargo.target)?,
+        made: sample::made(&session.places_of(Phase::Sample))?,
         owners: census::owners(
             &plan.state,
             &plan.target_dir,

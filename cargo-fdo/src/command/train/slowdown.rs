@@ -66,7 +66,8 @@ fn plain_runs(
     session
         .ui
         .status("Building", "without counters, to compare");
-    let built = build::run_all(&plan, &build_commands(jobs, session), &session.cargo, None)?;
+    let commands = build_commands(jobs, session);
+    let built = build::run_all(&plan, &commands, &session.cargo, None, &session.ui)?;
     let bins = bins(&built);
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Baseline));
     for (at, (job, entry)) in jobs.iter().zip(entries).enumerate() {

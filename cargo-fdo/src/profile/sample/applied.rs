@@ -35,6 +35,7 @@
 //!   <bb 2> [local count: 1073741824]:
 //! ```
 
+use super::cpp_names;
 use std::collections::BTreeMap;
 
 /// Samples by function, as its symbol.
@@ -94,25 +95,27 @@ pub fn dump(text: &str) -> ByFunction {
             function = None;
         } else if !line.starts_with([' ', '\t', ';']) && line.ends_with(')') {
             header = declared(line);
-        } else if let (Some(name), Some(count)) = (function, block_count(line))
+        } else if let (Some(name), Some(count)) = (&function, block_count(line))
             && count > 0
         {
-            let peak = peaks.entry(str::to_owned(name)).or_default();
+            let peak = peaks.entry(String::clone(name)).or_default();
             *peak = count.max(*peak);
         }
     }
     peaks
 }
 
-/// The name in `static int * name (int a)` or in `int (*name (int a)) (int)`.
-fn declared(line: &str) -> Option<&str> {
+/// The name in `static int * name (int a)` or in `int (*name (int a)) (int)`; of C++ the
+/// [skeleton](cpp_names::skeleton).
+fn declared(line: &str) -> Option<String> {
+    let line = cpp_names::skeleton(line);
     let (before, after) = line.split_once(" (")?;
     let name = match after.strip_prefix('*') {
         Some(inner) => inner.split(' ').next()?,
         None => before.rsplit(' ').next()?,
     };
-    let name = name.trim_start_matches('*');
-    (!name.is_empty()).then_some(name)
+    let name = name.trim_start_matches(['*', '&']);
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// `  <bb 4> [count: 50000]:` or, of later versions, `  <bb 4> [count: 50000 (auto FDO, …)]:`.
@@ -161,12 +164,15 @@ mod tests {
             int cold (int x)\n{\n  <bb 2> [local count: 1073741824]:\n  return _3;\n}\n\n\
             void * _ZN1A3runEi (struct A * const this, int n)\n{\n  <bb 2> [count: 5]:\n}\n\n\
             void (*table (int i)) (int)\n{\n  <bb 2> [count: 6]:\n}\n\n\
+            struct V & ns::{anonymous}::Codec<char, std::less<char> >::decode (const struct V & in)\n\
+            {\n  <bb 2> [count: 7]:\n}\n\n\
             int zero (void)\n{\n  <bb 2> [count: 0]:\n}\n";
         let expected = [
             ("main", 1),
             ("hot", 100_000),
             ("_ZN1A3runEi", 5),
             ("table", 6),
+            ("ns::{anonymous}::Codec::decode", 7),
         ];
         assert_eq!(dump(text), sums(&expected));
     }

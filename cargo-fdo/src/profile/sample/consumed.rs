@@ -32,6 +32,7 @@
 
 use super::FunctionSamples;
 use super::applied::ByFunction;
+use super::cpp_names;
 use crate::profile::consumed::{Consumed, Fate, Language, Lost, Reason, Share};
 use crate::profile::evidence::Evidence;
 use std::collections::BTreeMap;
@@ -200,7 +201,9 @@ pub(in crate::profile) fn canonical(symbol: &str, is_known: impl Fn(&str) -> boo
 /// gcc cuts a name at the first dot before it looks it up.
 fn peak_of(name: &str, peaks: &ByFunction) -> Option<u64> {
     let first = name.split('.').next().unwrap_or(name);
-    peaks.get(name).or_else(|| peaks.get(first)).copied()
+    let found = peaks.get(name).or_else(|| peaks.get(first)).copied();
+    // Overloads share what is left of a name: the highest of them speaks for all.
+    found.or_else(|| peaks.get(&cpp_names::of_symbol(first)?).copied())
 }
 
 fn highest(samples: &FunctionSamples) -> u64 {

@@ -19,6 +19,7 @@ pub mod applied;
 mod branches;
 pub mod consumed;
 pub mod convert;
+pub mod cpp_names;
 pub mod debug_file;
 mod discriminator;
 pub(in crate::profile) mod dwarf;
