@@ -52,7 +52,7 @@ fn start() -> Result<(), Failure> {
         }
         "fill" => {
             let shape = dataset::Shape {
-                vertices: arguments.number("vertices", 50_000)?.max(2),
+                vertices: arguments.number("vertices", 20_000)?.max(2),
                 degree: arguments.number("degree", 8)?.max(1),
                 seed: arguments.number("seed", 1)?,
             };

@@ -70,7 +70,7 @@ pub enum Request {
     },
 }
 
-const AT_ONCE: u64 = 32;
+const AT_ONCE: u64 = 64;
 const LONGEST_PATH: usize = 6;
 
 /// Where inserted vertices begin: far from those of the graph, so that other scenarios find it unchanged.
@@ -104,7 +104,7 @@ impl Request {
                 ids: (0..AT_ONCE).map(|_| id()).collect(),
             },
             Scenario::Go1Step => Request::OneStep {
-                from: (0..6).map(|_| id()).collect(),
+                from: (0..12).map(|_| id()).collect(),
                 since: 1990 + random.below(15) as i64,
                 age: 20 + random.below(30) as i64,
             },
