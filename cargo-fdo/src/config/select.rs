@@ -9,6 +9,10 @@ use std::str::FromStr;
 
 /// One workload that was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a command has a few of them, and each is of the large kind"
+)]
 pub enum WorkloadChoice {
     /// One that cargo knows how to run.
     Builtin(Builtin),

@@ -372,7 +372,7 @@ pub fn prepare(
 #[derive(Clone, Copy)]
 pub(super) struct Simulated<'a> {
     /// What each is started by, by its name and call.
-    pub(super) wrap: Option<&'a dyn Fn(&str, &Invocation) -> Invocation>,
+    pub(super) wrap: Option<services::Wrap<'a>>,
     /// How many times as long everything may take.
     pub(super) patience: u32,
 }

@@ -35,6 +35,9 @@ use std::time::Duration;
 /// The value of a placeholder.
 pub(super) type Value<'a> = &'a mut dyn FnMut(&Placeholder) -> Result<OsString, WorkloadError>;
 
+/// The call that runs a service by something else, by its name and own call.
+pub(super) type Wrap<'a> = &'a dyn Fn(&str, &Invocation) -> Invocation;
+
 /// Where services run.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
@@ -46,7 +49,7 @@ pub(super) struct Place<'a> {
     pub(super) profile_file: &'a str,
     /// What each service is started by, instead of by itself: a simulator that counts
     /// instructions, say.
-    pub(super) wrap: Option<&'a dyn Fn(&str, &Invocation) -> Invocation>,
+    pub(super) wrap: Option<Wrap<'a>>,
     /// How many times as long everything may take.
     pub(super) patience: u32,
 }
