@@ -10,7 +10,7 @@ use super::build::{Artifact, Built, NativeBuild};
 use super::native;
 use crate::plan::PhasePlan;
 use crate::plan::native::Tree;
-use crate::tool::cmake::api::{Configuration, Kind, Target};
+use crate::tool::cmake::api::{self, Configuration, Kind, Target};
 use crate::ui::{Ui, plural};
 use cargo_metadata::TargetKind;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,18 @@ pub fn run(plan: &PhasePlan, tree: &Tree, ui: &Ui) -> Result<Built, CmakeError> 
         }
     }
     Ok(built)
+}
+
+/// Where a program will be, for what is only shown: cmake says it once it configured the tree.
+pub fn place_of_program(trees: &[Tree], name: &str) -> Option<PathBuf> {
+    let said = |tree: &Tree| {
+        let model = api::read(&tree.dir).ok()??;
+        let mut targets = model.configurations.into_iter().flat_map(|it| it.targets);
+        let found = targets.find(|it| it.kind == Kind::Program && it.name == name)?;
+        found.files.into_iter().next()
+    };
+    let guess = || Some(trees.first()?.dir.join(name));
+    trees.iter().find_map(said).or_else(guess)
 }
 
 /// Builds a project as its user would.
