@@ -77,6 +77,23 @@ fn a_policy_that_changes_concerns_its_target_alone() {
 }
 
 #[test]
+fn what_a_killed_run_left_unproven_is_compiled_again() {
+    require!("cmake", "ninja", &tools::llvm("clang++"));
+    let t = native::project("work", "Ninja");
+    let mut log = Log::default();
+    t.cargo_fdo(["train", "--build-only"]).succeeds();
+    let _ = log.since(&t, "instrument");
+    // Killed between the compilers and the shims' last word.
+    let state = "target/fdo/v1/instrument";
+    std::fs::remove_dir_all(t.path(state).join("evidence")).expect("it was built");
+    t.write(&format!("{state}/logs/work-unfinished"), "");
+    t.cargo_fdo(["train", "--build-only"])
+        .succeeds()
+        .stderr_has("4 objects, 3 with counters, 1 excluded");
+    assert_eq!(log.since(&t, "instrument").len(), 4);
+}
+
+#[test]
 fn gcc_recompiles_what_a_new_sampled_profile_concerns() {
     require!("cmake", "ninja", "make", "gcc", "g++");
     for generator in ["Ninja", "Unix Makefiles"] {

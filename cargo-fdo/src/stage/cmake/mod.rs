@@ -8,6 +8,7 @@ pub use error::CmakeError;
 
 use super::build::{Artifact, Built, NativeBuild};
 use super::native;
+use crate::fs;
 use crate::plan::PhasePlan;
 use crate::plan::native::Tree;
 use crate::tool::cmake::api::{self, Configuration, Kind, Target};
@@ -35,10 +36,13 @@ pub fn run(plan: &PhasePlan, tree: &Tree, ui: &Ui) -> Result<Built, CmakeError> 
     let start = Instant::now();
     let model = configure::run(tree, &basis, &logs, ui)?;
     native::drop_outdated(plan, &package, Some(&tree.dir))?;
-    if !tree.is_users() {
+    let unfinished = logs.join(format!("{}-unfinished", tree.project.name));
+    if !tree.is_users() && unfinished.exists() {
         native::drop_unknown(plan, &package, &tree.dir)?;
     }
+    fs::write_quick(&unfinished, b"")?;
     let built = build(tree, &model, &logs, start, ui)?;
+    fs::remove_file(&unfinished)?;
     for native in &built.natives {
         let compiled = native::compiled(&plan.state, &package, native);
         if compiled.objects.is_empty() && compiled.unseen > 0 {
