@@ -14,6 +14,7 @@
 //! ```
 
 pub mod attend;
+pub mod binaries;
 pub mod build;
 pub mod census;
 pub mod cmake;

@@ -402,6 +402,7 @@ pub(super) fn c_place(
         package,
         source,
         target,
+        also: _,
     }) = owner
     else {
         return Place::Here("C of unknown origin".to_owned());
