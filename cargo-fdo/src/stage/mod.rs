@@ -34,6 +34,7 @@ pub mod native;
 pub mod optimize;
 pub mod origin;
 mod orphan;
+mod own;
 pub mod reading;
 pub mod record;
 pub mod sample;
