@@ -125,6 +125,8 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// How counts are gathered.
     pub method: Method,
+    /// Which profile the code of a single program or shared library is compiled with.
+    pub profiles: Profiles,
     /// Which compiler C and C++ are built with.
     pub c_compiler: CCompilerChoice,
     /// Whether counters are saved at every moment, so that they survive SIGKILL.
@@ -162,6 +164,16 @@ pub enum Method {
     Instrument,
     /// perf records the running program.
     Sample,
+}
+
+/// Which profile the code of a single program or shared library is compiled with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Profiles {
+    /// Its own, where it is known which code that is.
+    #[default]
+    PerBinary,
+    /// That of all.
+    Merged,
 }
 
 /// Which compiler C and C++ are built with.
@@ -215,6 +227,7 @@ impl Default for Config {
         Config {
             file: None,
             method: Method::default(),
+            profiles: Profiles::default(),
             c_compiler: CCompilerChoice::default(),
             continuous: false,
             rustc_bootstrap: false,

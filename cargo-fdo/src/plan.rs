@@ -2,6 +2,9 @@
 //! runs here; `--dry-run` prints it.
 
 pub mod native;
+mod own;
+
+pub use own::Own;
 
 use crate::config::{Config, PackagePolicy};
 use crate::settings::Cargo;
@@ -36,6 +39,8 @@ pub struct Slices {
     pub c_frontend: Option<Slice>,
     /// For gcc, samples.
     pub gcc: Option<Slice>,
+    /// For the objects of single programs and shared libraries.
+    pub own: Vec<Own>,
 }
 
 /// One slice, as one compiler reads it.
@@ -271,6 +276,10 @@ fn orders(phase: Phase, inputs: Inputs<'_>, slices: Option<&Slices>) -> Orders {
             if let Some(project) = inputs.config.cmake.get(&package.name) {
                 order.exclude_targets.clone_from(&project.exclude_targets);
                 order.profile_targets.clone_from(&project.profile_targets);
+            }
+            if let (Phase::Optimize, Some(slices)) = (phase, slices) {
+                let name = &package.name;
+                own::add_orders(inputs, slices, policy, name, &mut order, &mut own);
             }
             own.insert((id, Language::C), order);
         } else if *policy != everything {

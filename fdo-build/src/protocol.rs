@@ -113,6 +113,11 @@ pub fn package_id(name: &str, version: &str) -> String {
     format!("{name}-{version}")
 }
 
+/// A target of cmake's in the names of orders, beside its package: `@` is in no name of one.
+pub fn target_id(package: &str, target: &str) -> String {
+    format!("{package}@{target}")
+}
+
 /// Where the order of one package is, if it differs from the common one.
 pub fn order_file(state: &Path, package: &str, language: Language) -> PathBuf {
     state
@@ -229,6 +234,8 @@ pub struct Order {
     pub exclude_targets: Vec<String>,
     /// If there are any: the only targets of cmake's whose objects get flags.
     pub profile_targets: Vec<String>,
+    /// Targets of cmake's whose objects have an order of their own, of their [`target_id`].
+    pub own_targets: Vec<String>,
     /// What else decides the outcome, such as the content hash of the slice.
     pub slice: String,
     /// What else makes objects out of date: the compiler's version, say.
@@ -256,6 +263,7 @@ impl Order {
             exclude: Vec::new(),
             exclude_targets: Vec::new(),
             profile_targets: Vec::new(),
+            own_targets: Vec::new(),
             slice: String::new(),
             basis: String::new(),
             codegen_units: None,
@@ -276,6 +284,7 @@ impl Order {
             ("exclude", &self.exclude),
             ("exclude-target", &self.exclude_targets),
             ("profile-target", &self.profile_targets),
+            ("own-target", &self.own_targets),
         ];
         for (word, values) in lists {
             for value in values {
@@ -328,6 +337,7 @@ impl Order {
                 "exclude" => order.exclude.push(value.to_owned()),
                 "exclude-target" => order.exclude_targets.push(value.to_owned()),
                 "profile-target" => order.profile_targets.push(value.to_owned()),
+                "own-target" => order.own_targets.push(value.to_owned()),
                 "slice" => order.slice = value.to_owned(),
                 "basis" => order.basis = value.to_owned(),
                 "codegen-units" => {
@@ -405,6 +415,7 @@ mod tests {
             exclude: vec!["tools/*".into()],
             exclude_targets: vec!["bench_*".into()],
             profile_targets: vec!["core".into()],
+            own_targets: vec!["storaged".into()],
             slice: "abc".into(),
             basis: "0.1.0 clang version 22".into(),
             codegen_units: Some(0),

@@ -129,12 +129,14 @@ fn publish(t: &Sandbox, slices: &[(&'static str, &str)]) {
         hottest: Vec::new(),
         slices: hashes,
         c_objects: Vec::new(),
+        binaries: Vec::new(),
         sampling: None,
     };
     let owner = Owner {
         package: "app".into(),
         source: "work.c".into(),
         target: None,
+        also: Default::default(),
     };
     let owners = Owners::from([("c_work".to_owned(), owner)]);
     let layout = Layout::new(&t.path("target"), None);
@@ -142,6 +144,7 @@ fn publish(t: &Sandbox, slices: &[(&'static str, &str)]) {
     let content = Content {
         manifest: &manifest,
         slices: slices.to_vec(),
+        binaries: Vec::new(),
         whole: "",
         owners: &owners,
     };

@@ -188,7 +188,13 @@ pub(super) fn ready(session: &Session) -> Result<Ready> {
         session.explain_rustc(&toolbox);
     }
     explain_differences(ui, &campaign, &toolbox);
-    let slices = optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
+    let slices = optimize::prepare_slices(
+        &campaign,
+        &toolbox,
+        session.config.profiles,
+        &session.layout,
+        &session.ui,
+    )?;
     Ok(Ready {
         campaign,
         toolbox,

@@ -35,8 +35,13 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         EnvPhase::Optimize => {
             let campaign = Campaign::current(&session.layout, &session.cargo.target)?;
             let toolbox = session.toolbox(campaign.manifest.method)?;
-            let slices =
-                optimize::prepare_slices(&campaign, &toolbox, &session.layout, &session.ui)?;
+            let slices = optimize::prepare_slices(
+                &campaign,
+                &toolbox,
+                session.config.profiles,
+                &session.layout,
+                &session.ui,
+            )?;
             (Phase::Optimize, toolbox, Some(slices))
         }
     };

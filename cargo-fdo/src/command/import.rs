@@ -1,7 +1,7 @@
 //! `cargo fdo import`: a campaign of recordings and profiles that were made elsewhere.
 
 use super::Session;
-use super::sampled::{self, Material, Recorded};
+use super::sampled::{self, Input, Material, Recorded};
 use super::train::sample::perf;
 use crate::cli::{ImportArgs, MatchArgs};
 use crate::error::{Diagnose, ExitCode, Result};
@@ -94,15 +94,15 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
     for (path, weight) in files {
         let weight = u64::from(weight);
         match read(&path, session)? {
-            None => material.recordings.push((path.clone(), weight)),
+            None => material.recordings.push(Input {
+                path: path.clone(),
+                weight,
+                workload: name(&path),
+            }),
             Some(profiles) => material.profiles.push((profiles, weight)),
         }
         material.workloads.push(WorkloadEntry {
-            name: path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned(),
+            name: name(&path),
             weight: u32::try_from(weight).unwrap_or(u32::MAX),
             files: 1,
             lost_processes: 0,
@@ -142,14 +142,22 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
         ));
         return Ok(());
     }
+    let targets = session.targets_of(Phase::Sample);
     let recorded = Recorded {
         made,
-        owners: census::all_owners(&state, &session.workspace),
+        owners: census::all_owners(&state, &session.workspace, &targets),
+        targets,
         partition: units::partition(&state, None, &session.workspace),
     };
     let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| perf(session))?;
     report::training(&session.ui, &campaign.manifest);
     Ok(())
+}
+
+/// What stands for a workload.
+fn name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn weighted(input: &str) -> Result<(PathBuf, u32)> {

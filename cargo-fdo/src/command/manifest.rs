@@ -4,7 +4,7 @@ use super::Session;
 use crate::profile::slice::content_hash;
 use crate::profile::summary::{Limits, Quality};
 use crate::store::Manifest;
-use crate::store::campaign::{self, LimitsEntry, Method, Partition};
+use crate::store::campaign::{self, Method, Partition};
 use crate::toolbox::{Toolbox, Verdict};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,7 +14,7 @@ pub(super) fn manifest(
     session: &Session,
     toolbox: &Toolbox,
     method: Method,
-    slices: &[(&'static str, &str)],
+    slices: &[(&str, &str)],
     limits: Limits,
     quality: &Quality,
 ) -> Manifest {
@@ -45,12 +45,7 @@ pub(super) fn manifest(
         failed: Vec::new(),
         raw_files: 0,
         quarantined: 0,
-        limits: LimitsEntry {
-            hot: limits.hot,
-            cold: limits.cold,
-            huge_working_set: limits.huge_working_set,
-            large_working_set: limits.large_working_set,
-        },
+        limits: limits.into(),
         partition: Partition::default(),
         functions: quality.functions,
         functions_executed: quality.functions_executed,
@@ -61,6 +56,7 @@ pub(super) fn manifest(
         hottest: quality.hottest.clone(),
         slices,
         c_objects: Vec::new(),
+        binaries: Vec::new(),
         sampling: None,
     }
 }

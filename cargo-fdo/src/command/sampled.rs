@@ -10,6 +10,7 @@ use crate::profile::sample::limits;
 use crate::profile::sample::recording::Recording;
 use crate::profile::sample::{SampleProfile, gcov, llvm_text, slice};
 use crate::report;
+use crate::stage::binaries::{self, Division, Part, Targets};
 use crate::stage::convert::{self, Expected, Profiles};
 use crate::stage::images::{self, Made};
 use crate::stage::reading;
@@ -23,7 +24,7 @@ use crate::tool::sample_converter::{self, Converter, Merger, Proved, Readers};
 use crate::toolbox::Toolbox;
 use fdo_build::flags::sample;
 use fdo_build::protocol::Family;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// There is nothing to make a profile of.
@@ -102,14 +103,25 @@ const SYSROOT: [&str; 8] = [
 /// What a campaign is made of.
 #[derive(Debug, Default)]
 pub(super) struct Material {
-    /// Recordings, and how much each weighs.
-    pub recordings: Vec<(PathBuf, u64)>,
+    /// Recordings.
+    pub recordings: Vec<Input>,
     /// Profiles that others made, and how much each weighs.
     pub profiles: Vec<(Profiles, u64)>,
     /// What to say of where they come from.
     pub workloads: Vec<WorkloadEntry>,
     /// What failed meanwhile.
     pub failed: Vec<FailedEntry>,
+}
+
+/// A recording.
+#[derive(Debug)]
+pub(super) struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// How much it weighs.
+    pub weight: u64,
+    /// The workload that was recorded, or what stands for it.
+    pub workload: String,
 }
 
 /// The build that was recorded.
@@ -119,6 +131,8 @@ pub(super) struct Recorded {
     pub made: Vec<Made>,
     /// Where C functions are from.
     pub owners: Owners,
+    /// The programs and shared libraries that cmake made.
+    pub targets: Targets,
     /// Into how many units rustc divided the crates.
     pub partition: Partition,
 }
@@ -135,8 +149,17 @@ pub(super) fn publish(
     recorder: Recorder<'_>,
 ) -> Result<Campaign> {
     let files = material.recordings.len() + material.profiles.len();
-    let (mut profiles, facts) =
-        convert(session, toolbox, &material.recordings, recorded, recorder)?;
+    let Converted {
+        mut profiles,
+        facts,
+        parts,
+        totals,
+    } = convert(session, toolbox, &material.recordings, recorded, recorder)?;
+    let mut binaries = Division::of(parts, &totals, Method::Sample);
+    if !material.profiles.is_empty() {
+        // Of these nobody knows which binary they are of: only the whole has all.
+        binaries.merged_only();
+    }
     merge(session, &mut profiles, &material.profiles)?;
     check_ours(session, &profiles.llvm, &recorded.owners)?;
     let c_names: BTreeSet<String> = recorded.owners.keys().cloned().collect();
@@ -163,11 +186,13 @@ pub(super) fn publish(
     let limits = limits::limits(parts.iter().map(|(_, profile)| profile));
     let all: Vec<&SampleProfile> = parts.iter().map(|(_, profile)| profile).collect();
     let quality = limits::quality(all.iter().copied());
-    let slices: Vec<(&'static str, &str)> = texts
+    let slices: Vec<(&str, &str)> = texts
         .iter()
         .map(|(name, text)| (*name, text.as_str()))
+        .chain(binaries::pairs(&binaries.slices))
         .collect();
     let manifest = Manifest {
+        binaries: binaries.entries,
         workloads: material.workloads,
         failed: material.failed,
         raw_files: files,
@@ -184,10 +209,22 @@ pub(super) fn publish(
         &Content {
             manifest: &manifest,
             slices,
+            binaries: binaries::pairs(&binaries.wholes).collect(),
             whole: &whole,
             owners: &recorded.owners,
         },
     )?)
+}
+
+/// What recordings became.
+#[derive(Default)]
+struct Converted {
+    profiles: Profiles,
+    facts: campaign::Sampling,
+    /// By program and shared library of the build.
+    parts: Vec<Part>,
+    /// Samples in files by workload, times the workload's weight.
+    totals: BTreeMap<String, u128>,
 }
 
 /// Profiles of all recordings. Those with and those without branch stacks are converted apart:
@@ -195,19 +232,26 @@ pub(super) fn publish(
 fn convert(
     session: &Session,
     toolbox: &Toolbox,
-    files: &[(PathBuf, u64)],
+    files: &[Input],
     recorded: &Recorded,
     recorder: Recorder<'_>,
-) -> Result<(Profiles, campaign::Sampling)> {
-    let mut profiles = Profiles::default();
+) -> Result<Converted> {
     let mut facts = campaign::Sampling::default();
     if files.is_empty() {
-        return Ok((profiles, facts));
+        return Ok(Converted::default());
     }
+    let mut counts: BTreeMap<PathBuf, BTreeMap<String, u128>> = BTreeMap::new();
+    let mut totals: BTreeMap<String, u128> = BTreeMap::new();
+    let mut by_file: BTreeMap<PathBuf, Profiles> = BTreeMap::new();
     let mut sums = [Recording::default(), Recording::default()];
     // As recorded: what is converted has some of them several times.
     let mut recorded_samples = [(0_u64, 0_u64); 2];
-    for (file, weight) in files {
+    for Input {
+        path: file,
+        weight,
+        workload,
+    } in files
+    {
         let recording = reading::recording(file)?;
         reading::check_samples(&recording, file)?;
         // Of a single one `pick` says it.
@@ -217,6 +261,13 @@ fn convert(
                  does its workload run `{{bin:NAME}}`, and long enough to be seen?",
                 file.display()
             ));
+        }
+        let weighted = |samples: u64| u128::from(samples) * u128::from(*weight);
+        let all: u64 = recording.images.iter().map(|image| image.samples).sum();
+        *totals.entry(workload.clone()).or_default() += weighted(all);
+        for (of, samples) in images::of_files(&recording, &recorded.made) {
+            let of = counts.entry(of).or_default();
+            *of.entry(workload.clone()).or_default() += weighted(samples);
         }
         facts.samples = facts.samples.saturating_add(recording.samples);
         facts.lost = facts.lost.saturating_add(recording.lost_samples);
@@ -258,19 +309,34 @@ fn convert(
                 facts.longer = facts.longer.max(density.factor());
             }
             // Of what another converter makes, ours only says how good it is.
-            profiles.add(&without(found, external.as_ref()), 1);
+            let of = by_file.entry(picked.file.clone()).or_default();
+            of.add(&without(found, external.as_ref()), 1);
         }
         if let Some(proved) = &external {
-            for (file, weight) in files {
+            for input in files {
                 for picked in &picks.picked {
-                    let others = by_other(session, proved, &picked.file, file)?;
-                    profiles.add(&others, *weight);
+                    let others = by_other(session, proved, &picked.file, &input.path)?;
+                    let of = by_file.entry(picked.file.clone()).or_default();
+                    of.add(&others, input.weight);
                 }
             }
         }
     }
     facts.mapped = if all > 0.0 { mapped / all } else { 0.0 };
-    Ok((profiles, facts))
+    let mut profiles = Profiles::default();
+    for of in by_file.values() {
+        profiles.add(of, 1);
+    }
+    let parts = counts.into_iter().map(|(file, counts)| {
+        let profiles = by_file.get(&file);
+        binaries::of_recorded(&file, counts, profiles, &recorded.targets, &recorded.owners)
+    });
+    Ok(Converted {
+        parts: parts.collect(),
+        profiles,
+        facts,
+        totals,
+    })
 }
 
 /// Whether rustc takes samples.

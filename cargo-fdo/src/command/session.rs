@@ -11,6 +11,7 @@ use crate::project::{self, Project};
 use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
+use crate::stage::binaries::Targets;
 use crate::store::campaign::Method;
 use crate::store::{Layout, Lock, Trees, keys};
 use crate::tool::canary::continuous::CCommand;
@@ -189,6 +190,18 @@ impl Session {
         places.extend(trees.filter(|it| it.phase == phase.name()).map(|it| it.dir));
         places.dedup();
         places
+    }
+
+    /// The programs and shared libraries that cmake makes in a phase.
+    pub fn targets_of(&self, phase: Phase) -> Targets {
+        let dir = self.layout.phase_dir(phase);
+        let projects = self.projects.iter().map(|project| {
+            let tree = project.plain(&dir);
+            (project.name.clone(), tree.dir)
+        });
+        let by_hand = Trees::load(&self.layout).trees.into_iter();
+        let by_hand = by_hand.filter(|tree| tree.phase == phase.name());
+        Targets::read(projects.chain(by_hand.map(|tree| (tree.package, tree.dir))))
     }
 
     /// The same project with the profile for its Rust alone, and its C compiled as ever; builds of its

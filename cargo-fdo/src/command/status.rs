@@ -98,6 +98,9 @@ pub fn run(args: &StatusArgs, toolchain: Option<String>) -> Result<()> {
             ""
         }
     ));
+    for line in report::binaries(manifest, true) {
+        ui.data(format_args!("  {line}"));
+    }
     if !manifest.hottest.is_empty() {
         ui.data("functions with the hottest blocks");
     }

@@ -13,12 +13,13 @@ use crate::fs;
 use crate::plan::PhasePlan;
 use crate::report;
 use crate::settings::profile_dir;
+use crate::stage::binaries::{self, Division};
 use crate::stage::instrument::{self, Instrumented};
 use crate::stage::merge::{self, Merged};
 use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, Raw, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{build, census, cmake, collect, units};
+use crate::stage::{build, census, cmake, collect, sample as sampled_build, units};
 use crate::store::campaign::{
     self, CEntry, Campaign, Content, FailedEntry, Manifest, Owners, Partition, WorkloadEntry,
 };
@@ -125,14 +126,16 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     }
 
     let failed = failures.entries();
+    let targets = session.targets_of(Phase::Instrument);
     let owners = match &instrumented {
         Some(start) => census::owners(
             &plan.state,
             &plan.target_dir,
             &start.built,
             &session.workspace,
+            &targets,
         ),
-        None => census::all_owners(&plan.state, &session.workspace),
+        None => census::all_owners(&plan.state, &session.workspace, &targets),
     };
     let c_names: BTreeSet<String> = owners.keys().cloned().collect();
     let crates: BTreeSet<String> = session
@@ -157,7 +160,7 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
         &scratch,
         &session.ui,
     );
-    let merged = kept_raw(
+    let mut merged = kept_raw(
         &session,
         merged.map_err(Error::from),
         &jobs,
@@ -170,7 +173,10 @@ pub fn run(args: TrainArgs, toolchain: Option<String>) -> Result<()> {
     let built = instrumented.as_ref().map(|start| &start.built);
     let partition = units::partition(&plan.state, built, &session.workspace);
     let census = instrumented.iter().flat_map(|start| &start.census);
+    let made = sampled_build::made(&session.places_of(Phase::Instrument))?;
+    let images = std::mem::take(&mut merged.images);
     let facts = Facts {
+        binaries: binaries::of_images(images, &made, &targets, &owners),
         workloads: entries,
         failed,
         owners,
@@ -360,6 +366,7 @@ fn c_entry(row: &census::Row) -> CEntry {
 
 /// What a campaign says beside its counts.
 struct Facts {
+    binaries: Division,
     workloads: Vec<WorkloadEntry>,
     failed: Vec<FailedEntry>,
     owners: Owners,
@@ -373,13 +380,14 @@ fn publish(
     merged: &Merged,
     facts: Facts,
 ) -> Result<Campaign> {
-    let slices: Vec<(&'static str, &str)> = [
+    let slices: Vec<(&str, &str)> = [
         (campaign::RUST, &merged.rust),
         (campaign::C, &merged.c),
         (campaign::C_FRONTEND, &merged.c_frontend),
     ]
     .into_iter()
     .filter_map(|(name, text)| Some((name, text.as_deref()?)))
+    .chain(binaries::pairs(&facts.binaries.slices))
     .collect();
     let method = campaign::Method::Instrument;
     let manifest = Manifest {
@@ -389,6 +397,7 @@ fn publish(
         quarantined: merged.quarantined.len(),
         partition: facts.partition,
         c_objects: facts.c_objects,
+        binaries: facts.binaries.entries,
         ..manifest(
             session,
             toolbox,
@@ -403,6 +412,7 @@ fn publish(
         &Content {
             manifest: &manifest,
             slices,
+            binaries: binaries::pairs(&facts.binaries.wholes).collect(),
             whole: &merged.whole,
             owners: &facts.owners,
         },

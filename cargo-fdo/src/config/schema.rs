@@ -11,7 +11,7 @@ use super::service::{self, Service};
 use super::template::Template;
 use super::value;
 use super::workload::{AD_HOC, Kind, Workload};
-use super::{Builtin, CCompilerChoice, Config, Method, PackagePolicy};
+use super::{Builtin, CCompilerChoice, Config, Method, PackagePolicy, Profiles};
 use fdo_build::flags::Counters;
 use fdo_build::protocol::Family;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,9 @@ pub(super) fn config(mut top: Section<'_>, root: &Path, problems: &mut Problems<
     let mut config = Config::default();
     if let Some(method) = top.read("method", problems, method) {
         config.method = method;
+    }
+    if let Some(profiles) = top.read("profiles", problems, profiles) {
+        config.profiles = profiles;
     }
     if let Some(compiler) = top.read("c-compiler", problems, |item, problems| {
         c_compiler(item, root, problems)
@@ -119,6 +122,14 @@ fn method(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Method> {
     let choices = [
         ("instrument", Method::Instrument),
         ("sample", Method::Sample),
+    ];
+    value::choice(item, problems, &choices)
+}
+
+fn profiles(item: &Item<'_>, problems: &mut Problems<'_>) -> Option<Profiles> {
+    let choices = [
+        ("per-binary", Profiles::PerBinary),
+        ("merged", Profiles::Merged),
     ];
     value::choice(item, problems, &choices)
 }

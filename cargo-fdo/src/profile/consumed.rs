@@ -43,6 +43,13 @@ impl Share {
         }
     }
 
+    fn absorb(&mut self, other: Share) {
+        self.total += other.total;
+        self.consumed += other.consumed;
+        self.functions += other.functions;
+        self.functions_consumed += other.functions_consumed;
+    }
+
     pub(super) fn add(&mut self, weight: u128, consumed: bool) {
         self.total += weight;
         self.functions += 1;
@@ -124,6 +131,22 @@ impl Consumed {
         self.hottest.truncate(HOTTEST);
     }
 
+    /// Adds what was used of another part of a profile; functions of one name stay two.
+    pub fn absorb(&mut self, other: Consumed, keep_lost: usize) {
+        self.all.absorb(other.all);
+        for (language, share) in other.languages {
+            self.languages.entry(language).or_default().absorb(share);
+        }
+        let mut packages: BTreeMap<String, Share> = self.packages.drain(..).collect();
+        for (package, share) in other.packages {
+            packages.entry(package).or_default().absorb(share);
+        }
+        self.mismatched += other.mismatched;
+        self.lost.extend(other.lost);
+        self.hottest.extend(other.hottest);
+        self.finish(packages, keep_lost);
+    }
+
     /// The packages with the most counts, and the sum of the others.
     pub fn top_packages(&self, n: usize) -> (&[(String, Share)], Share) {
         let (top, others) = self
@@ -132,10 +155,7 @@ impl Consumed {
             .unwrap_or((&self.packages, &[]));
         let mut rest = Share::default();
         for (_, share) in others {
-            rest.total += share.total;
-            rest.consumed += share.consumed;
-            rest.functions += share.functions;
-            rest.functions_consumed += share.functions_consumed;
+            rest.absorb(*share);
         }
         (top, rest)
     }

@@ -133,6 +133,20 @@ pub fn counters(bytes: &[u8]) -> Result<Counters, ObjectError> {
     Ok(found)
 }
 
+/// What [`raw::RawProfile::functions_id`] is of the raw profiles of a linked file; `None` if it has
+/// no counters, or is no such file.
+pub fn functions_id(bytes: &[u8]) -> Option<String> {
+    let file = object::File::parse(bytes).ok()?;
+    let version = raw_version(&file).map_or(10, raw::layout_version);
+    let pointer = if file.is_64() { 8 } else { 4 };
+    let each = usize::try_from(raw::record_size(version, pointer)?).ok()?;
+    let is_records = |section: &object::Section<'_, '_>| {
+        section.name().ok().and_then(part) == Some(Part::Records)
+    };
+    let records = file.sections().find(is_records)?.data().ok()?;
+    Some(raw::functions_id(records, each))
+}
+
 fn raw_version(file: &object::File<'_>) -> Option<u64> {
     let symbol = file.symbols().find(|symbol| {
         let name = symbol.name().unwrap_or_default();

@@ -14,6 +14,7 @@
 //! hold several profiles one after the other: without `%m` in the file name every shared library's
 //! runtime appends its own.
 
+use super::digest;
 use std::fmt;
 
 /// What one raw profile says of itself.
@@ -32,6 +33,12 @@ pub struct RawProfile {
     pub counters: u64,
     /// Whether no counter was ever touched.
     pub all_zero: bool,
+    /// Sum of the counters; touched ones count 1 where they are bytes.
+    pub total: u128,
+    /// Where the build ids of the image begin, and how many bytes they are.
+    binary_ids: (usize, usize),
+    /// Where the functions' records begin, how many bytes they are, and how many each is.
+    functions: (usize, usize, usize),
     /// Where the packed names of its functions begin, and how many bytes they are.
     names: (usize, usize),
 }
@@ -45,7 +52,44 @@ impl RawProfile {
         let (at, len) = self.names;
         bytes.get(at..at + len).unwrap_or_default()
     }
+
+    /// The GNU build id of the program or shared library that wrote it, where the linker gave it one.
+    ///
+    /// `bytes` is the file that this profile was read from.
+    pub fn build_id(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let (at, len) = self.binary_ids;
+        let ids = bytes.get(at..at + len)?;
+        // An id is its length and its bytes; of one image there is one.
+        let size = *ids.first_chunk::<8>()?;
+        let (little, big) = (u64::from_le_bytes(size), u64::from_be_bytes(size));
+        let size = usize::try_from(little.min(big)).ok()?;
+        let id = ids.get(8..)?.get(..size)?;
+        (!id.is_empty()).then(|| id.to_vec())
+    }
+
+    /// What tells the functions of one image from another's, with their control flow; that of
+    /// [`functions_id`] of the image.
+    ///
+    /// `bytes` is the file that this profile was read from.
+    pub fn functions_id(&self, bytes: &[u8]) -> String {
+        let (at, len, each) = self.functions;
+        functions_id(bytes.get(at..at + len).unwrap_or_default(), each)
+    }
 }
+
+/// A hash of the names' hashes and the control flow's in data records, of `each` bytes. The rest of
+/// a record are addresses, and another in each process.
+pub(super) fn functions_id(records: &[u8], each: usize) -> String {
+    let keys: Vec<u8> = records
+        .chunks_exact(each.max(RECORD_KEY))
+        .flat_map(|record| &record[..RECORD_KEY])
+        .copied()
+        .collect();
+    digest::short(&keys, 16)
+}
+
+/// Two hashes of 64 bits begin each data record.
+const RECORD_KEY: usize = 16;
 
 /// Why a file is not a raw profile that can be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -373,7 +417,8 @@ impl<'a> Reader<'a> {
                 .checked_mul(each as u64)
                 .ok_or(RawError::Corrupt { what, at })
         };
-        cursor.take(binary_ids, "the binary ids")?;
+        let ids_at = cursor.at;
+        let ids = cursor.take(binary_ids, "the binary ids")?.len();
         let record = layout.record(pointer);
         let data_at = cursor.at;
         let data = size(records, record, "the number of functions", start + 24)?;
@@ -412,9 +457,24 @@ impl<'a> Reader<'a> {
             records,
             counters,
             all_zero: counted.iter().all(|&byte| byte == untouched),
+            total: self.sum(counted, each),
+            binary_ids: (ids_at, ids),
+            functions: (data_at, data.len(), record),
             names: (names_at, names),
         };
         Ok((profile, cursor.at))
+    }
+
+    fn sum(self, counters: &[u8], each: usize) -> u128 {
+        if each == 1 {
+            return counters.iter().filter(|&&byte| byte == 0).count() as u128;
+        }
+        let count = |bytes: &[u8; 8]| match self.format.big_endian {
+            true => u64::from_be_bytes(*bytes),
+            false => u64::from_le_bytes(*bytes),
+        };
+        let (counters, _) = counters.as_chunks::<8>();
+        counters.iter().map(|bytes| u128::from(count(bytes))).sum()
     }
 
     /// Walks over the value data: one block, which begins with its size, for each function that
@@ -519,9 +579,13 @@ mod tests {
             records: 5,
             counters: 8,
             all_zero: false,
+            total: profiles[0].total,
+            binary_ids: profiles[0].binary_ids,
+            functions: profiles[0].functions,
             names: profiles[0].names,
         };
         assert_eq!(profiles, [profile]);
+        assert!(profile.total > 0);
     }
 
     #[test]

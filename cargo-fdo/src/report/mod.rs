@@ -1,5 +1,6 @@
 //! Facts first, then words: what training and building found, for people.
 
+mod binaries;
 pub mod comparison;
 pub mod page;
 mod sampling;
@@ -7,6 +8,7 @@ mod stacks;
 mod tables;
 mod usage;
 
+pub use binaries::binaries;
 pub use sampling::{LONGER, converted, lost_share, recording};
 pub use stacks::stacks;
 pub use usage::{NOTABLE, UseReport};
@@ -134,6 +136,9 @@ pub fn training(ui: &Ui, manifest: &Manifest) {
             count(manifest.blocks)
         ),
     );
+    for line in binaries(manifest, false) {
+        ui.detail(line);
+    }
     if manifest.thin {
         ui.warn(THIN);
     }

@@ -12,6 +12,15 @@ impl Table {
         }
     }
 
+    /// For columns that are known when it is made.
+    pub(super) fn of(head: Vec<String>) -> Table {
+        Table { rows: vec![head] }
+    }
+
+    pub(super) fn push(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.into());
     }

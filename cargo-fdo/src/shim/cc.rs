@@ -6,10 +6,11 @@
 
 use super::cc_arguments::{Action, Call, expand_response_files};
 use super::evidence::{CObject, Treatment};
+use super::treatment::target_of;
 use super::{Context, become_tool, command, exit_code, fail, proof};
 use crate::profile::object_file;
 use fdo_build::flags::{self, sample};
-use fdo_build::protocol::{Family, Language, Order, Phase, Proof, key_file};
+use fdo_build::protocol::{Family, Language, Order, Phase, Proof, key_file, target_id};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -45,6 +46,10 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
 
     let expanded = expand_response_files(&args);
     let call = Call::parse(&expanded);
+    let order = match of_target(&context, order, &call) {
+        Ok(order) => order,
+        Err(error) => return fail(&error),
+    };
     if call.action == Action::PassThrough || !context.is_target_unit() {
         real.args(&args);
         return become_tool(real);
@@ -97,6 +102,22 @@ pub(super) fn run(driver: Driver, args: Vec<OsString>) -> ExitCode {
         return become_tool(real);
     }
     compile(&context, &order, &call, real, treatment, removed)
+}
+
+/// The order of the target of cmake's that a call is for, if it has one of its own.
+fn of_target(context: &Context, order: Order, call: &Call) -> Result<Order, String> {
+    if order.own_targets.is_empty() || !context.is_native {
+        return Ok(order);
+    }
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let target = call.outputs(&cwd).first().and_then(|it| target_of(it));
+    match target.filter(|target| order.own_targets.contains(target)) {
+        Some(target) => {
+            let id = target_id(&context.package, &target);
+            Order::load(&context.state, &id, Language::C)
+        }
+        None => Ok(order),
+    }
 }
 
 /// Of several sources in one call all are left out if one is.

@@ -1,5 +1,6 @@
 //! Which C and C++ objects of which package take part.
 
+use super::binaries::Targets;
 use super::build::Built;
 use super::native::{self, real_path};
 use crate::fs;
@@ -221,12 +222,19 @@ pub fn take(plan: &PhasePlan, built: &Built, workspace: &Workspace) -> Vec<Row> 
     rows
 }
 
-/// Names of the counted C functions, and where they are from.
-pub fn owners(state: &Path, target_dir: &Path, built: &Built, workspace: &Workspace) -> Owners {
+/// Names of the counted C functions, and where they are from. `targets`: the programs and shared
+/// libraries that cmake makes.
+pub fn owners(
+    state: &Path,
+    target_dir: &Path,
+    built: &Built,
+    workspace: &Workspace,
+    targets: &Targets,
+) -> Owners {
     let mut owners = Owners::new();
     for (id, compiled) in objects(state, target_dir, built, workspace) {
         if let Some(package) = workspace.packages.iter().find(|known| known.id() == id) {
-            own(&mut owners, package, compiled.objects);
+            own(&mut owners, package, compiled.objects, targets);
         }
     }
     owners
@@ -234,31 +242,50 @@ pub fn owners(state: &Path, target_dir: &Path, built: &Built, workspace: &Worksp
 
 /// The same for all packages of the graph, whatever build it was: for raw profiles that were
 /// made by a program of an earlier run.
-pub fn all_owners(state: &Path, workspace: &Workspace) -> Owners {
+pub fn all_owners(state: &Path, workspace: &Workspace, targets: &Targets) -> Owners {
     let mut owners = Owners::new();
     for package in &workspace.packages {
         let objects = evidence::load::<CObject>(state, &package.id(), Language::C);
-        own(&mut owners, package, objects);
+        own(&mut owners, package, objects, targets);
     }
     owners
 }
 
-fn own(owners: &mut Owners, package: &Package, mut objects: Vec<CObject>) {
-    // A function that several targets compile is of the one that is profiled.
-    objects.sort_by_key(|object| object.treatment != Treatment::Profiled);
-    for object in objects {
+fn own(owners: &mut Owners, package: &Package, objects: Vec<CObject>, targets: &Targets) {
+    let mut all: Vec<(CObject, Option<String>, bool)> = objects
+        .into_iter()
+        .map(|object| {
+            let target = target_of(&object.output).filter(|_| package.is_native);
+            let is_image = target
+                .as_ref()
+                .is_some_and(|target| targets.has(&package.name, target));
+            (object, target, is_image)
+        })
+        .collect();
+    // A function that several targets compile is of the one that is profiled, and of a library that
+    // goes into several binaries rather than of one of these.
+    all.sort_by_key(|(object, _, is_image)| (object.treatment != Treatment::Profiled, *is_image));
+    for (object, target, is_image) in all {
         let owner = Owner {
             package: package.name.clone(),
             // As the same in every checkout, where it can be.
             source: Path::new(&object.source)
                 .strip_prefix(&package.manifest_dir)
                 .map_or(object.source.clone(), |path| path.display().to_string()),
-            target: target_of(&object.output).filter(|_| package.is_native),
+            target,
+            also: BTreeSet::new(),
         };
         for name in object.counted {
             // gcc leaves of some functions nothing but parts and copies, which a profile is not of.
             for name in [canonical(&name, Flavour::Llvm), name] {
-                owners.entry(name).or_insert_with(|| owner.clone());
+                let first = owners.entry(name).or_insert_with(|| owner.clone());
+                if let Some(target) = owner.target.as_ref().filter(|_| is_image)
+                    && first.package == owner.package
+                    && first.target.as_ref() != Some(target)
+                    && !first.also.contains(target)
+                {
+                    first.also.insert(target.clone());
+                }
             }
         }
     }

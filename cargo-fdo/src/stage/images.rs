@@ -221,6 +221,17 @@ pub fn pick(recording: Recording, made: &[Made], min_share: f64) -> Result<Picks
     })
 }
 
+/// Samples of a recording by the files of the build that they are in.
+pub fn of_files(recording: &Recording, made: &[Made]) -> Vec<(PathBuf, u64)> {
+    let images = recording.images.iter();
+    images
+        .filter_map(|image| match find(image, made) {
+            Found::Same(made) => Some((made.path.clone(), image.samples)),
+            _ => None,
+        })
+        .collect()
+}
+
 /// Whether any sample of a recording is in a file of the build.
 pub fn has_ours(recording: &Recording, made: &[Made]) -> bool {
     let mut images = recording.images.iter();

@@ -5,7 +5,7 @@ use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
-use crate::profile::raw::{self, RawError};
+use crate::profile::raw::{self, RawError, RawProfile};
 use crate::profile::slice;
 use crate::profile::summary::{Limits, Quality, Summary};
 use crate::profile::{names, packed_names};
@@ -129,6 +129,43 @@ pub struct Merged {
     pub quarantined: Vec<BadRaw>,
     /// How many raw files went in.
     pub files: usize,
+    /// The same by the program or shared library that wrote them.
+    pub images: Vec<OfImage>,
+}
+
+/// What one program or shared library counted.
+#[derive(Debug, Clone)]
+pub struct OfImage {
+    /// Which one.
+    pub image: Image,
+    /// Sum of its counters in each workload, times the workload's weight.
+    pub counts: BTreeMap<String, u128>,
+    /// Its profile; `None` if its counters are of the front end.
+    pub profile: Option<InstrProfile>,
+}
+
+/// What raw profiles of one program or shared library have in common, whatever process wrote them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Image {
+    /// The GNU build id, if the linker gave it one.
+    pub build_id: Option<Vec<u8>>,
+    /// [`RawProfile::functions_id`].
+    pub functions: String,
+}
+
+impl Image {
+    /// Of the profiles of one file: those of several images where the file's name does not keep
+    /// them apart.
+    fn of(profiles: &[RawProfile], bytes: &[u8]) -> Image {
+        let ids = profiles.iter().map(|profile| profile.functions_id(bytes));
+        Image {
+            build_id: match profiles {
+                [only] => only.build_id(bytes),
+                _ => None,
+            },
+            functions: ids.collect::<Vec<_>>().join(" "),
+        }
+    }
 }
 
 /// The least number of codegen units that local Rust functions are listed for: cargo's default
@@ -179,7 +216,33 @@ pub fn run(
         })?;
         Ok(Some(profile))
     };
-    let ir = merge(&verified.ir, "ir")?;
+    let mut images: Vec<OfImage> = verified
+        .counts
+        .into_iter()
+        .map(|(image, counts)| OfImage {
+            image,
+            counts,
+            profile: None,
+        })
+        .collect();
+    // Raw profiles are read once: the whole is merged of what each binary's came to.
+    let mut merged = Vec::new();
+    for (at, of_image) in images.iter_mut().enumerate() {
+        let inputs = verified.ir.get(&of_image.image);
+        let name = match verified.ir.len() {
+            1 => "ir".to_owned(),
+            _ => format!("image-{at}"),
+        };
+        of_image.profile = merge(inputs.map_or(&[][..], Vec::as_slice), &name)?
+            .filter(|profile| !profile.records.is_empty());
+        if of_image.profile.is_some() {
+            merged.push((1, merged_file(&scratch.join(name))));
+        }
+    }
+    let ir = match merged.len() {
+        0 | 1 => images.iter().find_map(|image| image.profile.clone()),
+        _ => merge(&merged, "ir")?,
+    };
     let frontend = merge(&verified.frontend, "frontend")?;
     drop(spinner);
 
@@ -249,6 +312,7 @@ pub fn run(
         quality,
         quarantined: bad,
         files: total,
+        images,
     })
 }
 
@@ -270,8 +334,10 @@ fn rust_plain_names(profile: &InstrProfile, c_names: &BTreeSet<String>) -> BTree
 }
 
 struct Verified {
-    ir: Vec<(u64, PathBuf)>,
+    ir: BTreeMap<Image, Vec<(u64, PathBuf)>>,
     frontend: Vec<(u64, PathBuf)>,
+    /// By image and workload.
+    counts: BTreeMap<Image, BTreeMap<String, u128>>,
     bad: Vec<BadRaw>,
 }
 
@@ -280,8 +346,9 @@ struct Verified {
 fn verify(raws: &[RawProfiles], known: Known<'_>) -> Result<Verified, MergeError> {
     let mut strangers = Strangers::new(known);
     let mut verified = Verified {
-        ir: Vec::new(),
+        ir: BTreeMap::new(),
         frontend: Vec::new(),
+        counts: BTreeMap::new(),
         bad: Vec::new(),
     };
     for workload in raws {
@@ -304,13 +371,19 @@ fn verify(raws: &[RawProfiles], known: Known<'_>) -> Result<Verified, MergeError
                     }
                     readable = true;
                     counted |= profiles.iter().any(|profile| !profile.all_zero);
+                    let image = Image::of(&profiles, &bytes);
+                    let weight = u64::from(workload.weight);
+                    let total: u128 = profiles.iter().map(|profile| profile.total).sum();
+                    let counts = verified.counts.entry(image.clone()).or_default();
+                    let sum = counts.entry(workload.workload.clone()).or_default();
+                    *sum = sum.saturating_add(total.saturating_mul(weight.into()));
                     // One file holds images of one kind: `%m` keeps others apart.
                     let group = if profiles.iter().all(|profile| profile.ir) {
-                        &mut verified.ir
+                        verified.ir.entry(image).or_default()
                     } else {
                         &mut verified.frontend
                     };
-                    group.push((u64::from(workload.weight), file.clone()));
+                    group.push((weight, file.clone()));
                 }
                 Err(error) => verified.bad.push(BadRaw {
                     path: file.clone(),
@@ -409,7 +482,7 @@ fn merge_group(
     dir: &Path,
 ) -> Result<(String, Bad), MergeError> {
     fs::create_dir(dir)?;
-    let output = dir.join("merged.proftext");
+    let output = merged_file(dir);
     let list = dir.join("inputs.txt");
     // Left by a run that failed; a tool that writes nothing must not seem to have written it.
     fs::remove_file(&output)?;
@@ -459,6 +532,11 @@ fn merge_group(
         .merge_to_text(&list, FailureMode::Any, &output)
         .run()?;
     Ok((read()?, refused(bad)))
+}
+
+/// Where [`merge_group`] leaves what it merged.
+fn merged_file(dir: &Path) -> PathBuf {
+    dir.join("merged.proftext")
 }
 
 /// What concerns one function, not the file.

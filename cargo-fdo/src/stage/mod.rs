@@ -14,6 +14,7 @@
 //! ```
 
 pub mod attend;
+pub mod binaries;
 pub mod build;
 pub mod census;
 pub mod cmake;
@@ -33,6 +34,7 @@ pub mod native;
 pub mod optimize;
 pub mod origin;
 mod orphan;
+mod own;
 pub mod reading;
 pub mod record;
 pub mod sample;

@@ -10,7 +10,7 @@ use crate::fs::{self, FsError};
 use crate::plan::PhasePlan;
 use crate::shim::evidence::{self, CObject};
 use crate::shim::treatment::{Treatment, target_of};
-use fdo_build::protocol::{Language, Order};
+use fdo_build::protocol::{self, Language, Order};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -26,9 +26,9 @@ pub fn drop_outdated(
     package: &str,
     within: Option<&Path>,
 ) -> Result<Dropped, FsError> {
-    let order = plan.orders.of(package, Language::C);
     let mut dropped = Dropped::default();
     for object in of_package(&plan.state, package, within) {
+        let order = order_of(plan, package, &object.output);
         if object.stamp == stamp(order, &object) {
             continue;
         }
@@ -84,6 +84,18 @@ pub fn there(state: &Path, package: &str) -> Vec<CObject> {
     let mut objects = of_package(state, package, None);
     objects.retain(CObject::is_there);
     objects
+}
+
+/// The order that applies to an object: that of its target, if this has one of its own.
+fn order_of<'p>(plan: &'p PhasePlan, package: &str, output: &Path) -> &'p Order {
+    let order = plan.orders.of(package, Language::C);
+    if order.own_targets.is_empty() {
+        return order;
+    }
+    let target = target_of(output).filter(|target| order.own_targets.contains(target));
+    let id = target.map(|target| protocol::target_id(package, &target));
+    id.and_then(|id| plan.orders.own.get(&(id, Language::C)))
+        .unwrap_or(order)
 }
 
 /// What the stamp of an object would be if it were compiled now.

@@ -4,7 +4,8 @@ pub(super) mod sum;
 
 use super::build::{self, BuildError, Built};
 use super::train::BuildCommand;
-use super::{census, sampled, units};
+use super::{census, own, sampled, units};
+use crate::config::Profiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::plan::{PhasePlan, Slice, Slices};
@@ -129,18 +130,13 @@ impl Diagnose for OptimizeError {
 pub fn prepare_slices(
     campaign: &Campaign,
     toolbox: &Toolbox,
+    profiles: Profiles,
     layout: &Layout,
     ui: &Ui,
 ) -> Result<Slices, OptimizeError> {
-    let limits = campaign.manifest.limits;
-    let pins = Pins {
-        hot: limits.hot,
-        cold: limits.cold,
-        huge_working_set: limits.huge_working_set,
-        large_working_set: limits.large_working_set,
-    };
+    let pins = Pins::from(campaign.manifest.limits);
     if campaign.manifest.method == Method::Sample {
-        return sampled::prepare(campaign, toolbox, pins, layout);
+        return sampled::prepare(campaign, toolbox, profiles, pins, layout);
     }
     let reader = toolbox.profdata()?;
     let c_reader = toolbox.c.profdata.as_ref().unwrap_or(reader);
@@ -153,6 +149,12 @@ pub fn prepare_slices(
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
         gcc: None,
+        own: own::slices(
+            campaign,
+            profiles,
+            |name| make(name, c_reader),
+            |_| Ok(None),
+        )?,
     })
 }
 
@@ -309,7 +311,8 @@ pub fn measure(
     let c_hash = slices.c.as_ref().map_or("", |slice| &slice.hash);
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
     let mut unseen = Vec::new();
-    for (package, compiled) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
+    let objects = census::objects(&plan.state, &plan.target_dir, built, workspace);
+    for (package, compiled) in &objects {
         for object in &compiled.objects {
             if object.slice == c_hash {
                 said.merge(evidence::words(&object.words));
@@ -318,7 +321,7 @@ pub fn measure(
         if compiled.unseen > 0 {
             unseen.push((package.clone(), compiled.unseen));
         }
-        c_packages.insert(package);
+        c_packages.insert(package.clone());
     }
 
     let rust = records(campaign, campaign::RUST)?;
@@ -342,7 +345,9 @@ pub fn measure(
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     let mut counted = BTreeSet::new();
     let mut here: Vec<&Record> = Vec::new();
-    for record in rust.iter().chain(&c) {
+    let has_own = |record: &&Record| own::is_all_own(owners.get(&record.name), plan);
+    let c_of_all = c.iter().filter(|record| !has_own(record));
+    for record in rust.iter().chain(c_of_all) {
         match place(&record.name) {
             Place::Elsewhere(owner) => {
                 let (name, hash) = crate::profile::slice::group_key(record);
@@ -358,7 +363,7 @@ pub fn measure(
             }
         }
     }
-    let used = consumed::consumed(
+    let mut used = consumed::consumed(
         here,
         &said,
         language,
@@ -368,6 +373,21 @@ pub fn measure(
         },
         LOST_SHOWN,
     );
+    for own in &slices.own {
+        let Some(slice) = &own.c else { continue };
+        let Some(of) = own::look(own, &slice.hash, plan, built, &objects) else {
+            continue;
+        };
+        let records = records(campaign, &own.c_name)?;
+        if !of.is_built {
+            let sum: u128 = records.iter().map(Record::total).sum();
+            *elsewhere.entry(of.package).or_default() += sum;
+        } else if takes_part(&of.package, Lang::C) {
+            let package = |_: &str| of.package.clone();
+            let part = consumed::consumed(&records, &of.said, |_| Lang::C, package, LOST_SHOWN);
+            used.absorb(part, LOST_SHOWN);
+        }
+    }
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
     elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let other_units = units.iter().find_map(|(package, unit)| {
@@ -402,6 +422,7 @@ pub(super) fn c_place(
         package,
         source,
         target,
+        also: _,
     }) = owner
     else {
         return Place::Here("C of unknown origin".to_owned());

@@ -3,7 +3,8 @@
 use super::build::Built;
 use super::optimize::sum::{Found, Sum};
 use super::optimize::{LOST_SHOWN, OptimizeError, Place, STD, Use, c_place, rust_place};
-use super::{census, units};
+use super::{census, own, units};
+use crate::config::Profiles;
 use crate::fs;
 use crate::plan::{PhasePlan, Slice, Slices};
 use crate::profile::consumed::Language as Lang;
@@ -29,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn prepare(
     campaign: &Campaign,
     toolbox: &Toolbox,
+    profiles: Profiles,
     pins: Pins,
     layout: &Layout,
 ) -> Result<Slices, OptimizeError> {
@@ -56,11 +58,11 @@ pub(super) fn prepare(
         fs::write_quick(&slice.file, text.as_bytes())?;
         Ok(Some(slice))
     };
-    let gcc = match (&toolbox.samples, toolbox.c.family) {
+    let gcc = |name: &str| match (&toolbox.samples, toolbox.c.family) {
         (Some(samples), Family::Gcc) => {
-            gcc_slice(campaign, Version::of_gcc(samples.c_major), layout)?
+            gcc_slice(campaign, name, Version::of_gcc(samples.c_major), layout)
         }
-        _ => None,
+        _ => Ok(None),
     };
     Ok(Slices {
         method: campaign.manifest.method,
@@ -69,19 +71,18 @@ pub(super) fn prepare(
         rust: text(campaign::RUST)?,
         c: text(campaign::C)?,
         c_frontend: None,
-        gcc,
+        gcc: gcc(campaign::GCC)?,
+        own: own::slices(campaign, profiles, text, gcc)?,
     })
 }
 
 fn gcc_slice(
     campaign: &Campaign,
+    name: &str,
     version: Version,
     layout: &Layout,
 ) -> Result<Option<Slice>, OptimizeError> {
-    let (Some(profile), Some((_, hash))) = (
-        profile(campaign, campaign::GCC)?,
-        campaign.slice(campaign::GCC),
-    ) else {
+    let (Some(profile), Some((_, hash))) = (profile(campaign, name)?, campaign.slice(name)) else {
         return Ok(None);
     };
     let file = layout
@@ -140,7 +141,8 @@ pub(super) fn measure(
         .collect();
     let mut c_packages: BTreeSet<String> = BTreeSet::new();
     let mut unseen = Vec::new();
-    for (package, compiled) in census::objects(&plan.state, &plan.target_dir, built, workspace) {
+    let objects = census::objects(&plan.state, &plan.target_dir, built, workspace);
+    for (package, compiled) in &objects {
         for object in &compiled.objects {
             if c_hashes.contains(&object.slice) {
                 said.merge(evidence::words(&object.words));
@@ -149,7 +151,7 @@ pub(super) fn measure(
         if compiled.unseen > 0 {
             unseen.push((package.clone(), compiled.unseen));
         }
-        c_packages.insert(package);
+        c_packages.insert(package.clone());
     }
 
     let parts = [
@@ -168,6 +170,9 @@ pub(super) fn measure(
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     for (profile, language, reader) in &profiles {
         for (name, samples) in &profile.functions {
+            if *language == Lang::C && own::is_all_own(owners.get(name), plan) {
+                continue;
+            }
             let place = match language {
                 Lang::Rust => match rust_place(name, workspace, &built_crates) {
                     // perf sees the standard library too, which is compiled already.
@@ -196,10 +201,43 @@ pub(super) fn measure(
             }
         }
     }
+    let mut used = consumed::consumed(&functions, &said, LOST_SHOWN);
+    for own in &slices.own {
+        for (slice, name, reader) in [
+            (&own.c, &own.c_name, Reader::Llvm),
+            (&own.gcc, &own.gcc_name, Reader::Gcc),
+        ] {
+            let Some(slice) = slice else { continue };
+            let Some(of) = own::look(own, &slice.hash, plan, built, &objects) else {
+                continue;
+            };
+            let Some(profile) = profile(campaign, name)? else {
+                continue;
+            };
+            if !of.is_built {
+                let sum: u128 = profile.functions.values().map(consumed::weight).sum();
+                *elsewhere.entry(of.package).or_default() += sum;
+            } else if takes_part(&of.package, Lang::C) {
+                let functions: Vec<Function<'_>> = profile
+                    .functions
+                    .iter()
+                    .map(|(name, samples)| Function {
+                        name,
+                        samples,
+                        reader,
+                        language: Lang::C,
+                        package: of.package.clone(),
+                    })
+                    .collect();
+                let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
+                used.absorb(part, LOST_SHOWN);
+            }
+        }
+    }
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
     elsewhere.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     Ok(Use {
-        used: consumed::consumed(&functions, &said, LOST_SHOWN),
+        used,
         elsewhere,
         unseen,
         other_units: None,

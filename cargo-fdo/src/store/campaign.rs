@@ -1,10 +1,14 @@
 //! One training, on disk: its manifest and its profiles.
 
+mod binaries;
+
+pub use binaries::{BinaryEntry, CmakeTarget, WorkloadShare};
+
 use super::Layout;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -137,6 +141,9 @@ pub struct Manifest {
     /// or an earlier version wrote this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub c_objects: Vec<CEntry>,
+    /// Programs and shared libraries that have counts, most first, and those that were left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub binaries: Vec<BinaryEntry>,
     /// What was sampled; of sampled campaigns only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<Sampling>,
@@ -238,7 +245,7 @@ pub struct FailedEntry {
 }
 
 /// The limits, in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LimitsEntry {
     /// Counts from here on are hot.
     pub hot: u64,
@@ -314,6 +321,9 @@ pub struct Owner {
     /// The target of cmake's that it was compiled for, if cmake built it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// Programs and shared libraries of cmake's that it was compiled for besides.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub also: BTreeSet<String>,
 }
 
 /// The version of [`Manifest`].
@@ -365,7 +375,9 @@ pub struct Content<'a> {
     /// The manifest.
     pub manifest: &'a Manifest,
     /// Slices by name, in the form that the method asks for.
-    pub slices: Vec<(&'static str, &'a str)>,
+    pub slices: Vec<(&'a str, &'a str)>,
+    /// Profiles of single binaries, by name, in the same form.
+    pub binaries: Vec<(&'a str, &'a str)>,
     /// The whole profile as LLVM's text; empty if none of it is LLVM's.
     pub whole: &'a str,
     /// Where C functions are from.
@@ -393,7 +405,7 @@ impl Campaign {
             .prefix(FRESH)
             .tempdir_in(layout.campaigns())
             .map_err(|error| FsError::new("make a directory in", &layout.campaigns(), error))?;
-        for (name, text) in &content.slices {
+        for (name, text) in content.slices.iter().chain(&content.binaries) {
             let file = file_name(name, manifest.method);
             fs::write_atomic(&fresh.path().join(file), text.as_bytes())?;
         }
@@ -514,7 +526,8 @@ pub fn owners_beside(file: &Path) -> Option<Owners> {
     serde_json::from_str(&text).ok()
 }
 
-fn file_name(name: &str, method: Method) -> String {
+/// The file of a profile, by its name, in a campaign's directory.
+pub fn file_name(name: &str, method: Method) -> String {
     format!("{name}.{}", method.ending())
 }
 

@@ -1,7 +1,7 @@
 //! `train --method sample`: build with line tables, run workloads under perf, convert, publish.
 
 use super::super::Session;
-use super::super::sampled::{self, Material, Recorded};
+use super::super::sampled::{self, Input, Material, Recorded};
 use super::partial::Failures;
 use super::{bins, build_commands, kept_raw, place_of_program, show_trees};
 use crate::cli::TrainArgs;
@@ -115,7 +115,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             continue;
         }
         material.workloads.push(WorkloadEntry {
-            name: done.workload,
+            name: done.workload.clone(),
             weight: done.weight,
             files: done.files.len(),
             lost_processes: 0,
@@ -123,12 +123,16 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             slowdown: None,
         });
         let weight = u64::from(done.weight);
-        material
-            .recordings
-            .extend(done.files.into_iter().map(|file| (file, weight)));
+        let inputs = done.files.into_iter().map(|path| Input {
+            path,
+            weight,
+            workload: done.workload.clone(),
+        });
+        material.recordings.extend(inputs);
     }
     failures.check()?;
     material.failed = failures.entries();
+    let targets = session.targets_of(Phase::Sample);
     let recorded = Recorded {
         made: sample::made(&session.places_of(Phase::Sample))?,
         owners: census::owners(
@@ -136,7 +140,9 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             &plan.target_dir,
             &built.built,
             &session.workspace,
+            &targets,
         ),
+        targets,
         partition: units::partition(&plan.state, Some(&built.built), &session.workspace),
     };
     let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| {

@@ -135,6 +135,7 @@ fn manifest() -> Manifest {
             excluded: 1,
             unseen: 2,
         }],
+        binaries: Vec::new(),
         sampling: None,
     }
 }
