@@ -9,7 +9,7 @@ use crate::stage::optimize;
 use crate::store::Campaign;
 use crate::store::campaign::Method;
 use crate::tool::invocation::quote;
-use fdo_build::protocol::Phase;
+use fdo_build::protocol::{self, Phase};
 use std::ffi::OsString;
 
 /// Runs it.
@@ -51,6 +51,12 @@ pub fn run(args: &EnvArgs, toolchain: Option<String>) -> Result<()> {
         "CARGO_BUILD_TARGET",
         session.cargo.target_argument.clone().into(),
     );
+    if !session.builds_cargo
+        && let [project] = session.projects.as_slice()
+    {
+        let package = protocol::package_id(&project.name, protocol::NO_VERSION);
+        set(protocol::ENV_PACKAGE, package.into());
+    }
     let outer = outer::describe(variables.iter().map(|(name, _)| name.as_str()));
     variables.push((outer::ENV_OUTER.to_owned(), Some(outer.into())));
     let ui = &session.ui;

@@ -18,7 +18,7 @@ use crate::stage::merge::{self, Merged};
 use crate::stage::origin::Origin;
 use crate::stage::train::{self, BuildCommand, Job, JobKind, Raw, RawProfiles};
 use crate::stage::workload::{self, Place, ProfileFiles};
-use crate::stage::{build, census, collect, units};
+use crate::stage::{build, census, cmake, collect, units};
 use crate::store::campaign::{
     self, CEntry, Campaign, Content, FailedEntry, Manifest, Owners, Partition, WorkloadEntry,
 };
@@ -409,6 +409,18 @@ fn publish(
     )?)
 }
 
+/// Where a program of a phase will be.
+pub(super) fn place_of_program(session: &Session, plan: &PhasePlan, bin: &str) -> PathBuf {
+    let of_cargo = || {
+        let dir = plan.target_dir.join(&session.cargo.target);
+        dir.join(profile_dir(&session.cargo.profile)).join(bin)
+    };
+    match session.workspace.member_with_bin(bin) {
+        Some(_) => of_cargo(),
+        None => cmake::place_of_program(&plan.trees, bin).unwrap_or_else(of_cargo),
+    }
+}
+
 /// What cmake would be told.
 pub(super) fn show_trees(plan: &PhasePlan, ui: &Ui) {
     for tree in &plan.trees {
@@ -433,10 +445,6 @@ fn show(
                 .args(&command.selection),
         );
     }
-    let dir = plan
-        .target_dir
-        .join(&session.cargo.target)
-        .join(profile_dir(&session.cargo.profile));
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Instrument));
     for job in jobs {
         let raw = job.raw_dir(&session.layout.raw());
@@ -454,7 +462,7 @@ fn show(
                 for call in workload::calls(
                     workload,
                     &session.workspace.root,
-                    &|bin| dir.join(bin),
+                    &|bin| place_of_program(session, plan, bin),
                     ProfileFiles {
                         run: &pattern,
                         prepare: &stray,

@@ -142,7 +142,8 @@ pub fn run(args: &ExecArgs, toolchain: Option<String>) -> Result<()> {
         "Compiled",
         format_args!(
             "{} of {} by cargo fdo's compilers",
-            is_new,
+            // Some are compiled to be thrown away.
+            is_new.min(compiled.objects.len()),
             plural(compiled.objects.len(), "object")
         ),
     );

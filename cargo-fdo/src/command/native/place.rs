@@ -113,9 +113,14 @@ fn is_same(known: &Path, source: &Path) -> bool {
     known.canonicalize().is_ok_and(|known| known == source)
 }
 
-/// The directory's name as far as it can be one, with a mark of the place where another package has it.
+/// What cmake calls the project, or the directory's name as far as it can be one; with a mark of the
+/// place where another package has it.
 fn free_name(session: &Session, source: &Path) -> String {
-    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let lists = std::fs::read_to_string(source.join("CMakeLists.txt")).unwrap_or_default();
+    let name = match project_name(&lists) {
+        Some(name) => name.into(),
+        None => source.file_name().unwrap_or_default().to_string_lossy(),
+    };
     let plain = |c: char| match c.is_ascii_alphanumeric() || "-_.+".contains(c) {
         true => c,
         false => '-',
@@ -168,5 +173,37 @@ pub(super) fn check_phase(session: &Session, dir: &Path, phase: Phase) -> Result
         }
         .into()),
         _ => Ok(()),
+    }
+}
+
+/// The first word of `project(…)`: many a directory is called `cmake` or `src`.
+fn project_name(lists: &str) -> Option<&str> {
+    let lower = lists.to_ascii_lowercase();
+    let call = lower.match_indices("project").find_map(|(at, word)| {
+        let starts = lower[..at].rsplit('\n').next()?.trim().is_empty();
+        let rest = lower[at + word.len()..].trim_start().strip_prefix('(')?;
+        starts.then_some(lists.len() - rest.len())
+    })?;
+    let name = lists[call..].split_whitespace().next()?;
+    let name = name.trim_end_matches(')').trim_matches('"');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.+".contains(c);
+    (!name.is_empty() && name.chars().all(is_plain)).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_called_as_cmake_calls_it() {
+        let name = |text| project_name(text);
+        assert_eq!(
+            name("# project(no)\n\nPROJECT (LZ4 LANGUAGES C)\n"),
+            Some("LZ4")
+        );
+        assert_eq!(name("  project(\n  \"a-b\"\n  C)"), Some("a-b"));
+        assert_eq!(name("project(x)"), Some("x"));
+        assert_eq!(name("set(my_project x)\nproject(${NAME} C)"), None);
+        assert_eq!(name("project"), None);
     }
 }

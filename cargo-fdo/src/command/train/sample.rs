@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::super::sampled::{self, Material, Recorded};
 use super::partial::Failures;
-use super::{bins, build_commands, kept_raw, show_trees};
+use super::{bins, build_commands, kept_raw, place_of_program, show_trees};
 use crate::cli::TrainArgs;
 use crate::error::Result;
 use crate::fs;
@@ -19,7 +19,7 @@ use crate::tool::perf::probe::{self, Sampling};
 use crate::tool::perf::{self, Perf};
 use fdo_build::flags;
 use fdo_build::protocol::Phase;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// Runs it.
 pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<()> {
@@ -49,7 +49,8 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
                 .data(cargo_call(command.subcommand).args(&command.selection));
         }
         if let Some(recorder) = &recorder {
-            show(session, recorder, jobs, &cargo_call, &plan.target_dir);
+            let place = |bin: &str| place_of_program(session, &plan, bin);
+            show(session, recorder, jobs, &cargo_call, &place);
         }
         return Ok(());
     }
@@ -194,11 +195,8 @@ fn show(
     recorder: &Recorder,
     jobs: &[Job],
     cargo_call: &dyn Fn(&str) -> crate::tool::Invocation,
-    target_dir: &Path,
+    place: &dyn Fn(&str) -> PathBuf,
 ) {
-    let dir = target_dir
-        .join(&session.cargo.target)
-        .join(crate::settings::profile_dir(&session.cargo.profile));
     let (_, stray) = flags::stray_profile_file(&session.layout.stray(Phase::Sample));
     for job in jobs {
         let out = job.raw_dir(&session.layout.raw()).join("1.perf.data");
@@ -220,7 +218,7 @@ fn show(
                     prepare: &stray,
                 };
                 let root = &session.workspace.root;
-                let mut calls = workload::calls(workload, root, &|bin| dir.join(bin), files);
+                let mut calls = workload::calls(workload, root, place, files);
                 // The last one is the run.
                 let run = calls.pop();
                 for call in calls {

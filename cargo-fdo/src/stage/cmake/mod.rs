@@ -8,9 +8,10 @@ pub use error::CmakeError;
 
 use super::build::{Artifact, Built, NativeBuild};
 use super::native;
+use crate::fs;
 use crate::plan::PhasePlan;
 use crate::plan::native::Tree;
-use crate::tool::cmake::api::{Configuration, Kind, Target};
+use crate::tool::cmake::api::{self, Configuration, Kind, Target};
 use crate::ui::{Ui, plural};
 use cargo_metadata::TargetKind;
 use std::path::{Path, PathBuf};
@@ -35,10 +36,13 @@ pub fn run(plan: &PhasePlan, tree: &Tree, ui: &Ui) -> Result<Built, CmakeError> 
     let start = Instant::now();
     let model = configure::run(tree, &basis, &logs, ui)?;
     native::drop_outdated(plan, &package, Some(&tree.dir))?;
-    if !tree.is_users() {
+    let unfinished = logs.join(format!("{}-unfinished", tree.project.name));
+    if !tree.is_users() && unfinished.exists() {
         native::drop_unknown(plan, &package, &tree.dir)?;
     }
+    fs::write_quick(&unfinished, b"")?;
     let built = build(tree, &model, &logs, start, ui)?;
+    fs::remove_file(&unfinished)?;
     for native in &built.natives {
         let compiled = native::compiled(&plan.state, &package, native);
         if compiled.objects.is_empty() && compiled.unseen > 0 {
@@ -50,6 +54,18 @@ pub fn run(plan: &PhasePlan, tree: &Tree, ui: &Ui) -> Result<Built, CmakeError> 
         }
     }
     Ok(built)
+}
+
+/// Where a program will be, for what is only shown: cmake says it once it configured the tree.
+pub fn place_of_program(trees: &[Tree], name: &str) -> Option<PathBuf> {
+    let said = |tree: &Tree| {
+        let model = api::read(&tree.dir).ok()??;
+        let mut targets = model.configurations.into_iter().flat_map(|it| it.targets);
+        let found = targets.find(|it| it.kind == Kind::Program && it.name == name)?;
+        found.files.into_iter().next()
+    };
+    let guess = || Some(trees.first()?.dir.join(name));
+    trees.iter().find_map(said).or_else(guess)
 }
 
 /// Builds a project as its user would.
