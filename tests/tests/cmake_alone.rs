@@ -68,11 +68,13 @@ fn a_policy_that_changes_concerns_its_target_alone() {
     let _ = log.since(&t, "instrument");
     let config = t
         .read("fdo.toml")
-        .replace("\"bench_*\"", "\"bench_*\", \"extra\"");
+        .replace("\"bench_*\"", "\"bench_*\", \"extra\", \"cores\"");
     t.write("fdo.toml", &config);
     t.cargo_fdo(["train", "--build-only"])
         .succeeds()
-        .stderr_has("4 objects, 2 with counters, 2 excluded");
+        .stderr_has("4 objects, 2 with counters, 2 excluded")
+        .stderr_has("\"cores\", and no such target was compiled")
+        .stderr_lacks("\"extra\", and");
     assert_eq!(log.since(&t, "instrument"), set(["shared.cpp"]));
 }
 

@@ -63,6 +63,12 @@ pub fn census(ui: &Ui, rows: &[Row], toolbox: &Toolbox) {
                 row.package
             ));
         }
+        for glob in &row.idle_targets {
+            ui.warn(format_args!(
+                "{}: `exclude-targets` or `profile-targets` has {glob:?}, and no such target was compiled",
+                row.package
+            ));
+        }
         for flag in &row.removed_flags {
             ui.note(format_args!(
                 "{}: `{flag}` was taken off its compiler calls: the flags are ours here",

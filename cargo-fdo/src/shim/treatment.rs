@@ -77,14 +77,15 @@ pub fn excludes_target(order: &Order, output: &Path) -> bool {
 /// The same for a target that is known by its name.
 pub fn target_is_excluded(order: &Order, target: Option<&str>) -> bool {
     let named = |globs: &[String]| {
-        target.is_some_and(|target| {
-            globs.iter().any(|glob| {
-                glob == target || glob::Pattern::new(glob).is_ok_and(|glob| glob.matches(target))
-            })
-        })
+        target.is_some_and(|target| globs.iter().any(|glob| names_target(glob, target)))
     };
     named(&order.exclude_targets)
         || !order.profile_targets.is_empty() && !named(&order.profile_targets)
+}
+
+/// Whether a name or glob of fdo.toml means a target.
+pub fn names_target(glob: &str, target: &str) -> bool {
+    glob == target || glob::Pattern::new(glob).is_ok_and(|glob| glob.matches(target))
 }
 
 /// The target of cmake's that an object is compiled for: generators for make and ninja both put it into

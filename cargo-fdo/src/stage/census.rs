@@ -9,10 +9,10 @@ use crate::profile::object_file::{self, Code};
 use crate::profile::sample::names::canonical;
 use crate::profile::sample::policy::Flavour;
 use crate::shim::evidence::{self, CObject, Treatment};
-use crate::shim::treatment::{excludes, target_of};
+use crate::shim::treatment::{excludes, names_target, target_of};
 use crate::store::campaign::{Owner, Owners};
 use crate::workspace::{Package, Workspace};
-use fdo_build::protocol::Language;
+use fdo_build::protocol::{Language, Order};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,6 +36,9 @@ pub struct Row {
     pub removed_flags: BTreeSet<String>,
     /// Globs of `c-exclude` that no source of it matches.
     pub idle_globs: Vec<String>,
+    /// Names and globs of `exclude-targets` and `profile-targets` that no target of it has.
+    #[serde(default)]
+    pub idle_targets: Vec<String>,
 }
 
 impl Row {
@@ -215,6 +218,7 @@ pub fn take(plan: &PhasePlan, built: &Built, workspace: &Workspace) -> Vec<Row> 
             })
             .cloned()
             .collect();
+        row.idle_targets = idle_targets(plan.orders.of(&package, Language::C), &compiled);
         if row.objects + row.unseen > 0 {
             rows.push(row);
         }
@@ -316,7 +320,22 @@ fn row(package: &str, compiled: &Compiled) -> Row {
             .flat_map(|object| object.removed.iter().cloned())
             .collect(),
         idle_globs: Vec::new(),
+        idle_targets: Vec::new(),
     }
+}
+
+/// What an order says of targets that are not there.
+fn idle_targets(order: &Order, compiled: &Compiled) -> Vec<String> {
+    let targets: BTreeSet<String> = compiled
+        .objects
+        .iter()
+        .filter_map(|object| target_of(&object.output))
+        .collect();
+    let globs = order.exclude_targets.iter().chain(&order.profile_targets);
+    globs
+        .filter(|glob| !targets.iter().any(|target| names_target(glob, target)))
+        .cloned()
+        .collect()
 }
 
 /// An object of data alone has nothing to count.
