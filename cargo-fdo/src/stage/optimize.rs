@@ -149,6 +149,7 @@ pub fn prepare_slices(
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
         gcc: None,
+        gcc_major: 0,
         own: own::slices(
             campaign,
             profiles,

@@ -10,7 +10,7 @@ use crate::plan::{PhasePlan, Slice, Slices};
 use crate::profile::consumed::Language as Lang;
 use crate::profile::evidence::Evidence;
 use crate::profile::sample::consumed::{self, Function, Reader};
-use crate::profile::sample::gcov::{self, GcovProfile, Version};
+use crate::profile::sample::gcov::{self, GcovProfile, Version, lines};
 use crate::profile::sample::{SampleProfile, llvm_text};
 use crate::shim::evidence;
 use crate::store::Layout;
@@ -59,9 +59,7 @@ pub(super) fn prepare(
         Ok(Some(slice))
     };
     let gcc = |name: &str| match (&toolbox.samples, toolbox.c.family) {
-        (Some(samples), Family::Gcc) => {
-            gcc_slice(campaign, name, Version::of_gcc(samples.c_major), layout)
-        }
+        (Some(samples), Family::Gcc) => gcc_slice(campaign, name, samples.c_major, layout),
         _ => Ok(None),
     };
     Ok(Slices {
@@ -72,6 +70,7 @@ pub(super) fn prepare(
         c: text(campaign::C)?,
         c_frontend: None,
         gcc: gcc(campaign::GCC)?,
+        gcc_major: toolbox.samples.as_ref().map_or(0, |it| it.c_major),
         own: own::slices(campaign, profiles, text, gcc)?,
     })
 }
@@ -79,15 +78,17 @@ pub(super) fn prepare(
 fn gcc_slice(
     campaign: &Campaign,
     name: &str,
-    version: Version,
+    major: u32,
     layout: &Layout,
 ) -> Result<Option<Slice>, OptimizeError> {
+    let version = Version::of_gcc(major);
     let (Some(profile), Some((_, hash))) = (profile(campaign, name)?, campaign.slice(name)) else {
         return Ok(None);
     };
     let file = layout
         .slices()
         .join(format!("{hash}-v{}.afdo", version.number()));
+    let profile = lines::for_gcc(&profile, major);
     let bytes = gcov::write(&GcovProfile::new(version, profile)).bytes;
     if std::fs::read(&file).ok().as_deref() != Some(&bytes) {
         fs::write_atomic(&file, &bytes)?;
@@ -159,10 +160,14 @@ pub(super) fn measure(
         (campaign::C, Lang::C, Reader::Llvm),
         (campaign::GCC, Lang::C, Reader::Gcc),
     ];
+    let as_read = |profile, reader| match reader {
+        Reader::Llvm => profile,
+        Reader::Gcc => lines::for_gcc(&profile, slices.gcc_major),
+    };
     let mut profiles = Vec::new();
     for (name, language, reader) in parts {
         if let Some(profile) = profile(campaign, name)? {
-            profiles.push((profile, language, reader));
+            profiles.push((as_read(profile, reader), language, reader));
         }
     }
     let owners = campaign.owners()?;
@@ -214,6 +219,7 @@ pub(super) fn measure(
             let Some(profile) = profile(campaign, name)? else {
                 continue;
             };
+            let profile = as_read(profile, reader);
             if !of.is_built {
                 let sum: u128 = profile.functions.values().map(consumed::weight).sum();
                 *elsewhere.entry(of.package).or_default() += sum;
