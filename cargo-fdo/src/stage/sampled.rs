@@ -8,6 +8,7 @@ use crate::config::Profiles;
 use crate::fs;
 use crate::plan::{PhasePlan, Slice, Slices};
 use crate::profile::consumed::Language as Lang;
+use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use crate::profile::sample::consumed::{self, Function, Reader};
 use crate::profile::sample::gcov::{self, GcovProfile, Version, lines};
@@ -82,21 +83,18 @@ fn gcc_slice(
     layout: &Layout,
 ) -> Result<Option<Slice>, OptimizeError> {
     let version = Version::of_gcc(major);
-    let (Some(profile), Some((_, hash))) = (profile(campaign, name)?, campaign.slice(name)) else {
+    let Some(profile) = profile(campaign, name)? else {
         return Ok(None);
     };
-    let file = layout
-        .slices()
-        .join(format!("{hash}-v{}.afdo", version.number()));
     let profile = lines::for_gcc(&profile, major);
     let bytes = gcov::write(&GcovProfile::new(version, profile)).bytes;
+    // Of what gcc reads: another version of gcc, or of ours, makes another file of the same samples.
+    let hash = digest::short(&bytes, 8);
+    let file = layout.slices().join(format!("{hash}.afdo"));
     if std::fs::read(&file).ok().as_deref() != Some(&bytes) {
         fs::write_atomic(&file, &bytes)?;
     }
-    Ok(Some(Slice {
-        hash: hash.to_owned(),
-        file,
-    }))
+    Ok(Some(Slice { hash, file }))
 }
 
 /// A slice of a campaign, read.
