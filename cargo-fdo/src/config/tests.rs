@@ -686,3 +686,11 @@ fn what_is_wrong_in_a_cmake_table_is_said_at_once() {
         ],
     );
 }
+
+#[test]
+fn profiles_are_per_binary_unless_they_are_to_be_merged() {
+    let of = |text: &str| Config::parse(Path::new("/p"), text).map(|config| config.profiles);
+    assert_eq!(of("").unwrap(), Profiles::PerBinary);
+    assert_eq!(of("profiles = 'merged'").unwrap(), Profiles::Merged);
+    assert!(of("profiles = 'merge'").is_err());
+}
