@@ -10,6 +10,7 @@ const ROOT: &str = "/no/such/workspace";
 /// The file of the module's documentation, with every key.
 const FULL: &str = r#"
 method = "instrument"
+profiles = "merged"
 c-compiler = "tools/clang"
 min-match = 0.9
 max-loss = "2.5 %"
@@ -90,6 +91,7 @@ fn manifest(text: &str) -> Result<Config, ConfigError> {
 #[test]
 fn every_key_is_read() {
     let config = Config::parse(Path::new(ROOT), FULL).unwrap();
+    assert_eq!(config.profiles, Profiles::Merged);
     let root = Path::new(ROOT);
     assert_eq!(config.file.as_deref(), Some(&*root.join("fdo.toml")));
     assert_eq!(config.method, Method::Instrument);
