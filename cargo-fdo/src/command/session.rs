@@ -19,7 +19,7 @@ use crate::tool::rustc::Rustc;
 use crate::tool::{Invocation, canary, signals};
 use crate::toolbox::{Origin, RustSamples, Toolbox, Verdict};
 use crate::ui::Ui;
-use crate::workspace::{self, Query, Workspace};
+use crate::workspace::{self, Package, Query, Workspace};
 use fdo_build::protocol::Phase;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -393,8 +393,13 @@ impl Session {
 
     /// Says that Rust stays without samples, where it does.
     pub fn explain_rustc(&self, toolbox: &Toolbox) {
+        // Crates: what cmake builds has none.
+        let is_rust = |package: &Package| {
+            !package.crates.is_empty() && self.config.policy(&package.name).rust
+        };
         if let Some(samples) = &toolbox.samples
             && let RustSamples::Unusable { reason, remedy } = &samples.rust
+            && self.workspace.packages.iter().any(is_rust)
         {
             self.ui.warn(format_args!(
                 "only C and C++ are optimised: {reason}; {remedy}"

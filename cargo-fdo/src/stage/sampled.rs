@@ -153,6 +153,20 @@ pub(super) fn measure(
         c_packages.insert(package.clone());
     }
 
+    let mut of_targets = Vec::new();
+    for own in &slices.own {
+        for (slice, name, reader) in [
+            (&own.c, &own.c_name, Reader::Llvm),
+            (&own.gcc, &own.gcc_name, Reader::Gcc),
+        ] {
+            if let Some(slice) = slice
+                && let Some(of) = own::look(own, &slice.hash, plan, built, &objects)
+                && let Some(profile) = profile(campaign, name)?
+            {
+                of_targets.push((of, profile, reader));
+            }
+        }
+    }
     let parts = [
         (campaign::RUST, Lang::Rust, Reader::Llvm),
         (campaign::C, Lang::C, Reader::Llvm),
@@ -164,8 +178,17 @@ pub(super) fn measure(
     };
     let mut profiles = Vec::new();
     for (name, language, reader) in parts {
+<<<<<<< HEAD
         if let Some(profile) = profile(campaign, name)? {
             profiles.push((as_read(profile, reader), language, reader));
+=======
+        if let Some(mut profile) = profile(campaign, name)? {
+            let own = of_targets.iter().filter(|(_, _, of)| *of == reader);
+            if language == Lang::C {
+                own::subtract_samples(&mut profile, own.map(|(_, profile, _)| profile));
+            }
+            profiles.push((profile, language, reader));
+>>>>>>> helper-binaries
         }
     }
     let owners = campaign.owners()?;
@@ -173,9 +196,6 @@ pub(super) fn measure(
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     for (profile, language, reader) in &profiles {
         for (name, samples) in &profile.functions {
-            if *language == Lang::C && own::is_all_own(owners.get(name), plan) {
-                continue;
-            }
             let place = match language {
                 Lang::Rust => match rust_place(name, workspace, &built_crates) {
                     // perf sees the standard library too, which is compiled already.
@@ -205,6 +225,7 @@ pub(super) fn measure(
         }
     }
     let mut used = consumed::consumed(&functions, &said, LOST_SHOWN);
+<<<<<<< HEAD
     for own in &slices.own {
         for (slice, name, reader) in [
             (&own.c, &own.c_name, Reader::Llvm),
@@ -236,6 +257,26 @@ pub(super) fn measure(
                 let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
                 used.absorb(part, LOST_SHOWN);
             }
+=======
+    for (of, profile, reader) in &of_targets {
+        if !of.is_built {
+            let sum: u128 = profile.functions.values().map(consumed::weight).sum();
+            *elsewhere.entry(of.package.clone()).or_default() += sum;
+        } else if takes_part(&of.package, Lang::C) {
+            let functions: Vec<Function<'_>> = profile
+                .functions
+                .iter()
+                .map(|(name, samples)| Function {
+                    name,
+                    samples,
+                    reader: *reader,
+                    language: Lang::C,
+                    package: of.package.clone(),
+                })
+                .collect();
+            let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
+            used.absorb(part, LOST_SHOWN);
+>>>>>>> helper-binaries
         }
     }
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
