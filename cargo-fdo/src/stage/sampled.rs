@@ -178,17 +178,12 @@ pub(super) fn measure(
     };
     let mut profiles = Vec::new();
     for (name, language, reader) in parts {
-<<<<<<< HEAD
-        if let Some(profile) = profile(campaign, name)? {
-            profiles.push((as_read(profile, reader), language, reader));
-=======
         if let Some(mut profile) = profile(campaign, name)? {
             let own = of_targets.iter().filter(|(_, _, of)| *of == reader);
             if language == Lang::C {
                 own::subtract_samples(&mut profile, own.map(|(_, profile, _)| profile));
             }
-            profiles.push((profile, language, reader));
->>>>>>> helper-binaries
+            profiles.push((as_read(profile, reader), language, reader));
         }
     }
     let owners = campaign.owners()?;
@@ -225,44 +220,12 @@ pub(super) fn measure(
         }
     }
     let mut used = consumed::consumed(&functions, &said, LOST_SHOWN);
-<<<<<<< HEAD
-    for own in &slices.own {
-        for (slice, name, reader) in [
-            (&own.c, &own.c_name, Reader::Llvm),
-            (&own.gcc, &own.gcc_name, Reader::Gcc),
-        ] {
-            let Some(slice) = slice else { continue };
-            let Some(of) = own::look(own, &slice.hash, plan, built, &objects) else {
-                continue;
-            };
-            let Some(profile) = profile(campaign, name)? else {
-                continue;
-            };
-            let profile = as_read(profile, reader);
-            if !of.is_built {
-                let sum: u128 = profile.functions.values().map(consumed::weight).sum();
-                *elsewhere.entry(of.package).or_default() += sum;
-            } else if takes_part(&of.package, Lang::C) {
-                let functions: Vec<Function<'_>> = profile
-                    .functions
-                    .iter()
-                    .map(|(name, samples)| Function {
-                        name,
-                        samples,
-                        reader,
-                        language: Lang::C,
-                        package: of.package.clone(),
-                    })
-                    .collect();
-                let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
-                used.absorb(part, LOST_SHOWN);
-            }
-=======
     for (of, profile, reader) in &of_targets {
         if !of.is_built {
             let sum: u128 = profile.functions.values().map(consumed::weight).sum();
             *elsewhere.entry(of.package.clone()).or_default() += sum;
         } else if takes_part(&of.package, Lang::C) {
+            let profile = as_read(profile.clone(), *reader);
             let functions: Vec<Function<'_>> = profile
                 .functions
                 .iter()
@@ -276,7 +239,6 @@ pub(super) fn measure(
                 .collect();
             let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
             used.absorb(part, LOST_SHOWN);
->>>>>>> helper-binaries
         }
     }
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();
