@@ -76,6 +76,11 @@ pub fn excludes_target(order: &Order, output: &Path) -> bool {
 
 /// The same for a target that is known by its name.
 pub fn target_is_excluded(order: &Order, target: Option<&str>) -> bool {
+    is_excluded_by(&order.exclude_targets, &order.profile_targets, target)
+}
+
+/// The same by lists of those that are not profiled, and of the only ones that are.
+pub fn is_excluded_by(exclude: &[String], only: &[String], target: Option<&str>) -> bool {
     let named = |globs: &[String]| {
         target.is_some_and(|target| {
             globs.iter().any(|glob| {
@@ -83,8 +88,7 @@ pub fn target_is_excluded(order: &Order, target: Option<&str>) -> bool {
             })
         })
     };
-    named(&order.exclude_targets)
-        || !order.profile_targets.is_empty() && !named(&order.profile_targets)
+    named(exclude) || !only.is_empty() && !named(only)
 }
 
 /// The target of cmake's that an object is compiled for: generators for make and ninja both put it into
