@@ -67,8 +67,8 @@ impl RawProfile {
         (!id.is_empty()).then(|| id.to_vec())
     }
 
-    /// What tells the functions of one image from another's, with their control flow; that of
-    /// [`functions_id`] of the image.
+    /// What tells the functions of one image from another's, with their control flow: the same as
+    /// [`object_file::functions_id`](super::object_file::functions_id) of the image.
     ///
     /// `bytes` is the file that this profile was read from.
     pub fn functions_id(&self, bytes: &[u8]) -> String {

@@ -31,7 +31,7 @@ pub(super) fn slices(
         let Some(target) = &binary.target else {
             continue;
         };
-        if !binary.left_out && binary.own.is_empty() {
+        if binary.own.is_empty() {
             continue;
         }
         let name = |slice: &str| binary.own.get(slice).cloned().unwrap_or_default();
@@ -43,7 +43,6 @@ pub(super) fn slices(
             c_name,
             gcc: gcc(&gcc_name)?,
             gcc_name,
-            left_out: binary.left_out,
         });
     }
     Ok(all)

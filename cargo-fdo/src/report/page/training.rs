@@ -4,6 +4,7 @@ use super::html::Html;
 use super::table::table;
 use super::{Training, date, duration};
 use crate::profile::consumed::Language;
+use crate::report::binaries::left_out;
 use crate::report::comparison::grid::Grid;
 use crate::report::usage::{self, UseReport};
 use crate::report::{self, LONGER, THIN, Weight};
@@ -238,10 +239,7 @@ fn binaries(training: &Training<'_>) -> Grid {
             binary.name.clone(),
             percent(binary.share),
             count(binary.functions),
-            match binary.left_out {
-                true => "left out: fewer samples than `min-share`".into(),
-                false => String::new(),
-            },
+            left_out(binary).unwrap_or_default().to_owned(),
         ]);
     }
     grid
