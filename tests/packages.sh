@@ -15,7 +15,7 @@ needed=(
   valgrind # counts instructions where the machine can't
 )
 # Other compilers that programs are built with, whose profiles do or don't fit.
-optional=(clang-19 llvm-19 libclang-rt-19-dev clang-14 llvm-14 libclang-rt-14-dev ccache autoconf automake libtool libclang-dev gcc-11 gcc-12 autofdo)
+optional=(clang-19 llvm-19 libclang-rt-19-dev clang-14 llvm-14 libclang-rt-14-dev ccache autoconf automake libtool libclang-dev gcc-11 gcc-12 autofdo python3)
 
 is_installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]

@@ -17,6 +17,7 @@
 //! Key                      | Default        | Value
 //! -------------------------|----------------|-------------------------------------------------
 //! `method`                 | `"instrument"` | `"instrument"` or `"sample"`
+//! `profiles`               | `"per-binary"` | or `"merged"`: which profile a program's own C is compiled with
 //! `c-compiler`             | `"auto"`       | `"auto"`, `"keep"`, or a clang: name or path
 //! `continuous`             | `false`        | whether counters survive SIGKILL, for value profiles
 //! `rustc-bootstrap`        | `false`        | whether `RUSTC_BOOTSTRAP` may open rustc for samples

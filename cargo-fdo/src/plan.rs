@@ -39,6 +39,8 @@ pub struct Slices {
     pub c_frontend: Option<Slice>,
     /// For gcc, samples.
     pub gcc: Option<Slice>,
+    /// Which gcc that is, by its major version.
+    pub gcc_major: u32,
     /// For the objects of single programs and shared libraries.
     pub own: Vec<Own>,
 }

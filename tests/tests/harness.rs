@@ -185,7 +185,7 @@ fn each_tool_of_a_test_is_installed_by_the_scripts() {
     ];
     let others = others
         .into_iter()
-        .chain(["make", "ninja", "perf", "valgrind", "ccache"]);
+        .chain(["make", "ninja", "perf", "valgrind", "ccache", "python3"]);
     for tool in tools.iter().map(String::as_str).chain(others) {
         let package = tools::package_of(tool);
         assert!(

@@ -313,6 +313,25 @@ fn builds_are_compared_by_services_of_their_own() {
     }
 }
 
+/// They have the same names and run at the same time: each is stopped by its own signal, and not as what was
+/// left of another build's.
+#[test]
+fn kept_services_of_several_builds_are_told_apart() {
+    require!(&tools::llvm("llvm-profdata"));
+    let t = project(&format!(
+        "[service.server]\nready = {{ port = '{{port:server}}' }}\n\
+         run = '''{{bin:server}} {{port:server}} & trap \"echo asked >> asked; kill $!; exit\" TERM; wait'''\n\
+         {ASKS}keep-services = true\n"
+    ));
+    let _ = t.cargo_fdo(["train", "--no-overhead"]).succeeds();
+    std::fs::remove_file(t.path("asked")).unwrap();
+    let args = ["compare", "-w", "asks", "--runs", "1", "--warmup", "0"];
+    let _ = t.cargo_fdo(args).succeeds();
+    // `release` twice, and `optimized`.
+    assert_eq!(t.read("asked"), "asked\n".repeat(3));
+    assert_gone(&t);
+}
+
 #[test]
 fn services_are_recorded_while_the_load_runs() {
     require!("perf", "cc");

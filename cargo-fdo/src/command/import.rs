@@ -16,6 +16,7 @@ use crate::store::campaign::{Method, WorkloadEntry};
 use crate::tool::Invocation;
 use crate::ui::plural;
 use fdo_build::protocol::Phase;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -147,6 +148,7 @@ pub(super) fn into_campaign(args: &ImportArgs, session: &Session) -> Result<()> 
         made,
         owners: census::all_owners(&state, &session.workspace, &targets),
         targets,
+        ran: BTreeSet::new(),
         partition: units::partition(&state, None, &session.workspace),
     };
     let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| perf(session))?;

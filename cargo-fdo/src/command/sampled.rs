@@ -133,6 +133,8 @@ pub(super) struct Recorded {
     pub owners: Owners,
     /// The programs and shared libraries that cmake made.
     pub targets: Targets,
+    /// Names of targets whose programs ran, so that they are named where they have no sample.
+    pub ran: BTreeSet<String>,
     /// Into how many units rustc divided the crates.
     pub partition: Partition,
 }
@@ -326,6 +328,11 @@ fn convert(
     let mut profiles = Profiles::default();
     for of in by_file.values() {
         profiles.add(of, 1);
+    }
+    for file in recorded.targets.named(&recorded.ran) {
+        if file.exists() {
+            counts.entry(file.to_owned()).or_default();
+        }
     }
     let parts = counts.into_iter().map(|(file, counts)| {
         let profiles = by_file.get(&file);

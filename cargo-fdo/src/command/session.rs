@@ -2,6 +2,7 @@
 
 use super::native::select::{self as natives};
 use crate::cli::{CargoArgs, FdoArgs, MatchArgs, ProjectArgs};
+use crate::config::cmake::CmakeProject;
 use crate::config::{self, CCompilerChoice, Config, ConfigError};
 use crate::error::{Diagnose, ExitCode, Result};
 use crate::fs;
@@ -11,6 +12,7 @@ use crate::project::{self, Project};
 use crate::recall::{Answers, Question};
 use crate::settings::{self, Cargo, Settings, SettingsError};
 use crate::shim::Links;
+use crate::shim::treatment::is_excluded_by;
 use crate::stage::binaries::Targets;
 use crate::store::campaign::Method;
 use crate::store::{Layout, Lock, Trees, keys};
@@ -19,7 +21,7 @@ use crate::tool::rustc::Rustc;
 use crate::tool::{Invocation, canary, signals};
 use crate::toolbox::{Origin, RustSamples, Toolbox, Verdict};
 use crate::ui::Ui;
-use crate::workspace::{self, Query, Workspace};
+use crate::workspace::{self, Package, Query, Workspace};
 use fdo_build::protocol::Phase;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -192,7 +194,8 @@ impl Session {
         places
     }
 
-    /// The programs and shared libraries that cmake makes in a phase.
+    /// The programs and shared libraries that cmake makes in a phase, of the targets that are to be
+    /// profiled.
     pub fn targets_of(&self, phase: Phase) -> Targets {
         let dir = self.layout.phase_dir(phase);
         let projects = self.projects.iter().map(|project| {
@@ -201,7 +204,18 @@ impl Session {
         });
         let by_hand = Trees::load(&self.layout).trees.into_iter();
         let by_hand = by_hand.filter(|tree| tree.phase == phase.name());
-        Targets::read(projects.chain(by_hand.map(|tree| (tree.package, tree.dir))))
+        let trees = projects.chain(by_hand.map(|tree| (tree.package, tree.dir)));
+        Targets::read(trees, |project, target| {
+            let config = self.config.cmake.get(project);
+            config.is_none_or(|config| {
+                let CmakeProject {
+                    exclude_targets,
+                    profile_targets,
+                    ..
+                } = config;
+                !is_excluded_by(exclude_targets, profile_targets, Some(target))
+            })
+        })
     }
 
     /// The same project with the profile for its Rust alone, and its C compiled as ever; builds of its
@@ -393,8 +407,13 @@ impl Session {
 
     /// Says that Rust stays without samples, where it does.
     pub fn explain_rustc(&self, toolbox: &Toolbox) {
+        // Crates: what cmake builds has none.
+        let is_rust = |package: &Package| {
+            !package.crates.is_empty() && self.config.policy(&package.name).rust
+        };
         if let Some(samples) = &toolbox.samples
             && let RustSamples::Unusable { reason, remedy } = &samples.rust
+            && self.workspace.packages.iter().any(is_rust)
         {
             self.ui.warn(format_args!(
                 "only C and C++ are optimised: {reason}; {remedy}"

@@ -13,7 +13,8 @@ use std::fmt;
 /// `{tmp}`        | a directory of this workload's own, empty before `prepare`
 /// `{cpus}`       | the number of processors that this process may use
 /// `{workspace}`  | the workspace root
-/// `{port:NAME}`  | a free TCP port, the same for this name throughout a run
+/// `{port:NAME}`  | a free TCP port, the same for this name throughout a run; those beside it
+///                | are given to no other name
 /// `{dir:NAME}`   | the directory `{tmp}/NAME`, made before `prepare`
 /// `{PARAMETER}`  | the value of a parameter of the workload or its scenario
 ///

@@ -10,6 +10,7 @@ const ROOT: &str = "/no/such/workspace";
 /// The file of the module's documentation, with every key.
 const FULL: &str = r#"
 method = "instrument"
+profiles = "merged"
 c-compiler = "tools/clang"
 min-match = 0.9
 max-loss = "2.5 %"
@@ -90,6 +91,7 @@ fn manifest(text: &str) -> Result<Config, ConfigError> {
 #[test]
 fn every_key_is_read() {
     let config = Config::parse(Path::new(ROOT), FULL).unwrap();
+    assert_eq!(config.profiles, Profiles::Merged);
     let root = Path::new(ROOT);
     assert_eq!(config.file.as_deref(), Some(&*root.join("fdo.toml")));
     assert_eq!(config.method, Method::Instrument);
@@ -685,4 +687,12 @@ fn what_is_wrong_in_a_cmake_table_is_said_at_once() {
             "6:10: `source` in [cmake.\"a b\"] must be a directory relative to the workspace root, not the string \"/abs\"",
         ],
     );
+}
+
+#[test]
+fn profiles_are_per_binary_unless_they_are_to_be_merged() {
+    let of = |text: &str| Config::parse(Path::new("/p"), text).map(|config| config.profiles);
+    assert_eq!(of("").unwrap(), Profiles::PerBinary);
+    assert_eq!(of("profiles = 'merged'").unwrap(), Profiles::Merged);
+    assert!(of("profiles = 'merge'").is_err());
 }

@@ -24,8 +24,6 @@ pub struct Own {
     pub gcc: Option<Slice>,
     /// Its name in the campaign.
     pub gcc_name: String,
-    /// Whether it has too few samples for a profile: then its objects are compiled without one.
-    pub left_out: bool,
 }
 
 /// Adds orders for the targets of a project that have slices of their own, and their names to the
@@ -33,8 +31,8 @@ pub struct Own {
 ///
 /// What is compiled for a program or shared library of its own runs nowhere else, so that its own
 /// profile knows it better than one in which functions of that name of other programs are added.
-/// Code of libraries that go into several has the profile of all; so has a target that was never
-/// seen to run.
+/// Code of libraries that go into several has the profile of all; so has a target that was not seen to
+/// run, or too seldom: another one may be of the same sources.
 pub(super) fn add_orders(
     inputs: Inputs<'_>,
     slices: &Slices,
@@ -65,7 +63,7 @@ pub(super) fn add_orders(
         };
         let mut order = c_order(Phase::Optimize, inputs, Some(&instead), policy);
         // The compiler of this run may be another one than that of the training.
-        if order.slice.is_empty() && !own.left_out {
+        if order.slice.is_empty() {
             continue;
         }
         order.basis.clone_from(&base.basis);

@@ -67,8 +67,8 @@ impl RawProfile {
         (!id.is_empty()).then(|| id.to_vec())
     }
 
-    /// What tells the functions of one image from another's, with their control flow; that of
-    /// [`functions_id`] of the image.
+    /// What tells the functions of one image from another's, with their control flow: the same as
+    /// [`object_file::functions_id`](super::object_file::functions_id) of the image.
     ///
     /// `bytes` is the file that this profile was read from.
     pub fn functions_id(&self, bytes: &[u8]) -> String {
@@ -586,6 +586,29 @@ mod tests {
         };
         assert_eq!(profiles, [profile]);
         assert!(profile.total > 0);
+    }
+
+    #[test]
+    fn processes_of_one_image_are_known_by_its_functions() {
+        let id = |bytes: &[u8]| read(bytes).unwrap()[0].functions_id(bytes);
+        let profile = |counts| made(10 | VARIANT_IR, 8, false, counts);
+        assert_eq!(id(&profile([1, 2])), id(&profile([3, 0])));
+        let mut other = profile([1, 2]);
+        let at = read(&other).unwrap()[0].functions.0;
+        // Of the hash of the control flow.
+        other[at + 8] ^= 1;
+        assert_ne!(id(&other), id(&profile([1, 2])));
+    }
+
+    #[test]
+    fn a_build_id_has_its_length_before_it() {
+        let mut bytes = made(10 | VARIANT_IR, 8, false, [1, 2]);
+        // What is no length is no id.
+        assert_eq!(read(&bytes).unwrap()[0].build_id(&bytes), None);
+        let (at, _) = read(&bytes).unwrap()[0].binary_ids;
+        bytes[at..at + 8].copy_from_slice(&3u64.to_le_bytes());
+        let id = read(&bytes).unwrap()[0].build_id(&bytes);
+        assert_eq!(id.as_deref(), Some(&[7, 7, 7][..]));
     }
 
     #[test]

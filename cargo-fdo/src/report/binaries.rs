@@ -36,11 +36,19 @@ pub fn binaries(manifest: &Manifest, files: bool) -> Vec<String> {
 }
 
 fn remark(binary: &BinaryEntry, files: bool) -> String {
-    match binary.left_out {
-        true => "left out: fewer samples than `min-share`".to_owned(),
-        false if files => binary.files.join(" "),
-        false => String::new(),
+    match left_out(binary) {
+        Some(why) => why.to_owned(),
+        None if files => binary.files.join(" "),
+        None => String::new(),
     }
+}
+
+/// Why a binary is not in the profile; `None` if it is.
+pub(super) fn left_out(binary: &BinaryEntry) -> Option<&'static str> {
+    binary.left_out.then_some(match binary.share > 0.0 {
+        true => "left out: fewer samples than `min-share`",
+        false => "left out: no samples",
+    })
 }
 
 /// A row for each workload, where there are several.

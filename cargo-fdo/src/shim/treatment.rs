@@ -76,11 +76,15 @@ pub fn excludes_target(order: &Order, output: &Path) -> bool {
 
 /// The same for a target that is known by its name.
 pub fn target_is_excluded(order: &Order, target: Option<&str>) -> bool {
+    is_excluded_by(&order.exclude_targets, &order.profile_targets, target)
+}
+
+/// The same by lists of those that are not profiled, and of the only ones that are.
+pub fn is_excluded_by(exclude: &[String], only: &[String], target: Option<&str>) -> bool {
     let named = |globs: &[String]| {
         target.is_some_and(|target| globs.iter().any(|glob| names_target(glob, target)))
     };
-    named(&order.exclude_targets)
-        || !order.profile_targets.is_empty() && !named(&order.profile_targets)
+    named(exclude) || !only.is_empty() && !named(only)
 }
 
 /// Whether a name or glob of fdo.toml means a target.

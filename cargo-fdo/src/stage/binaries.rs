@@ -11,7 +11,7 @@ use crate::profile::summary::Summary;
 use crate::store::campaign::{
     self, BinaryEntry, CmakeTarget, LimitsEntry, Method, Owner, Owners, WorkloadShare,
 };
-use crate::tool::cmake::api::{self, Kind};
+use crate::tool::cmake::api::{self, Kind, Target};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -21,15 +21,20 @@ pub struct Targets(BTreeMap<PathBuf, CmakeTarget>);
 
 impl Targets {
     /// Asks cmake's replies in trees of projects. A tree without a reply, or a damaged one, makes
-    /// nothing that would be known: the next configure step says so.
-    pub fn read(trees: impl IntoIterator<Item = (String, PathBuf)>) -> Targets {
+    /// nothing that would be known: the next configure step says so. `takes_part`: whether a target of
+    /// a project is to be profiled.
+    pub fn read(
+        trees: impl IntoIterator<Item = (String, PathBuf)>,
+        takes_part: impl Fn(&str, &str) -> bool,
+    ) -> Targets {
         let mut targets = Targets::default();
         for (project, dir) in trees {
             let Ok(Some(model)) = api::read(&dir) else {
                 continue;
             };
             let all = model.configurations.into_iter().flat_map(|it| it.targets);
-            for target in all.filter(|it| matches!(it.kind, Kind::Program | Kind::Shared)) {
+            let is_image = |it: &Target| matches!(it.kind, Kind::Program | Kind::Shared);
+            for target in all.filter(|it| is_image(it) && takes_part(&project, &it.name)) {
                 for file in target.files {
                     let of = CmakeTarget {
                         project: project.clone(),
@@ -40,6 +45,13 @@ impl Targets {
             }
         }
         targets
+    }
+
+    /// Files of targets with these names.
+    pub fn named<'a>(&'a self, names: &'a BTreeSet<String>) -> impl Iterator<Item = &'a Path> {
+        let all = self.0.iter();
+        all.filter(|(_, target)| names.contains(&target.name))
+            .map(|(file, _)| file.as_path())
     }
 
     /// The target that makes a file.
@@ -87,13 +99,14 @@ pub struct Division {
 }
 
 impl Division {
-    /// Names the parts' profiles. One part alone needs none: the campaign's profile is its own.
+    /// Names the parts' profiles. The only one that is in the profile needs none: the campaign's is its
+    /// own.
     /// `totals`: of which the parts have their shares, by workload.
     pub fn of(parts: Vec<Part>, totals: &BTreeMap<String, u128>, method: Method) -> Division {
         let sum = |counts: &BTreeMap<String, u128>| counts.values().sum::<u128>();
         let share = |part: u128, all: u128| part as f64 / all.max(1) as f64;
         let all = sum(totals);
-        let is_only = parts.len() == 1;
+        let is_only = parts.iter().filter(|part| !part.left_out).count() < 2;
         let mut parts = parts;
         parts.sort_by(|a, b| {
             (sum(&b.counts).cmp(&sum(&a.counts))).then_with(|| a.name.cmp(&b.name))
@@ -371,9 +384,16 @@ mod tests {
     #[test]
     fn of_one_binary_the_whole_profile_is_its_own() {
         let totals = BTreeMap::from([("a".to_owned(), 1)]);
-        let division = Division::of(vec![part("app", &[("a", 1)])], &totals, Method::Instrument);
+        let left_out = Part {
+            name: "idle".into(),
+            left_out: true,
+            ..Part::default()
+        };
+        let parts = vec![left_out, part("app", &[("a", 1)])];
+        let division = Division::of(parts, &totals, Method::Sample);
         assert!(division.slices.is_empty() && division.wholes.is_empty());
         assert!(division.entries[0].files.is_empty());
+        assert!(division.entries[1].left_out);
     }
 
     #[test]

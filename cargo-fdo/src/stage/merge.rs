@@ -1,11 +1,15 @@
 //! Raw profiles to slices: verify, set bad ones aside, merge with weights, divide by language.
 
+mod image;
+
+pub use image::{Image, OfImage};
+
 use super::origin::Origin;
 use super::train::RawProfiles;
 use crate::error::{Diagnose, ExitCode};
 use crate::fs::{self, FsError};
 use crate::profile::instr_text::{InstrProfile, Record, TextError};
-use crate::profile::raw::{self, RawError, RawProfile};
+use crate::profile::raw::{self, RawError};
 use crate::profile::slice;
 use crate::profile::summary::{Limits, Quality, Summary};
 use crate::profile::{names, packed_names};
@@ -131,41 +135,6 @@ pub struct Merged {
     pub files: usize,
     /// The same by the program or shared library that wrote them.
     pub images: Vec<OfImage>,
-}
-
-/// What one program or shared library counted.
-#[derive(Debug, Clone)]
-pub struct OfImage {
-    /// Which one.
-    pub image: Image,
-    /// Sum of its counters in each workload, times the workload's weight.
-    pub counts: BTreeMap<String, u128>,
-    /// Its profile; `None` if its counters are of the front end.
-    pub profile: Option<InstrProfile>,
-}
-
-/// What raw profiles of one program or shared library have in common, whatever process wrote them.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Image {
-    /// The GNU build id, if the linker gave it one.
-    pub build_id: Option<Vec<u8>>,
-    /// [`RawProfile::functions_id`].
-    pub functions: String,
-}
-
-impl Image {
-    /// Of the profiles of one file: those of several images where the file's name does not keep
-    /// them apart.
-    fn of(profiles: &[RawProfile], bytes: &[u8]) -> Image {
-        let ids = profiles.iter().map(|profile| profile.functions_id(bytes));
-        Image {
-            build_id: match profiles {
-                [only] => only.build_id(bytes),
-                _ => None,
-            },
-            functions: ids.collect::<Vec<_>>().join(" "),
-        }
-    }
 }
 
 /// The least number of codegen units that local Rust functions are listed for: cargo's default

@@ -149,6 +149,7 @@ pub fn prepare_slices(
         c: make(campaign::C, c_reader)?,
         c_frontend: make(campaign::C_FRONTEND, c_reader)?,
         gcc: None,
+        gcc_major: 0,
         own: own::slices(
             campaign,
             profiles,
@@ -325,7 +326,16 @@ pub fn measure(
     }
 
     let rust = records(campaign, campaign::RUST)?;
-    let c = records(campaign, campaign::C)?;
+    let mut c = records(campaign, campaign::C)?;
+    let mut of_targets = Vec::new();
+    for own in &slices.own {
+        if let Some(slice) = &own.c
+            && let Some(of) = own::look(own, &slice.hash, plan, built, &objects)
+        {
+            of_targets.push((of, records(campaign, &own.c_name)?));
+        }
+    }
+    own::subtract(&mut c, of_targets.iter().flat_map(|(_, records)| records));
     let owners = campaign.owners()?;
     let in_rust: BTreeSet<&str> = rust.iter().map(|record| record.name.as_str()).collect();
     let language = |name: &str| {
@@ -345,9 +355,7 @@ pub fn measure(
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     let mut counted = BTreeSet::new();
     let mut here: Vec<&Record> = Vec::new();
-    let has_own = |record: &&Record| own::is_all_own(owners.get(&record.name), plan);
-    let c_of_all = c.iter().filter(|record| !has_own(record));
-    for record in rust.iter().chain(c_of_all) {
+    for record in rust.iter().chain(&c) {
         match place(&record.name) {
             Place::Elsewhere(owner) => {
                 let (name, hash) = crate::profile::slice::group_key(record);
@@ -373,18 +381,13 @@ pub fn measure(
         },
         LOST_SHOWN,
     );
-    for own in &slices.own {
-        let Some(slice) = &own.c else { continue };
-        let Some(of) = own::look(own, &slice.hash, plan, built, &objects) else {
-            continue;
-        };
-        let records = records(campaign, &own.c_name)?;
+    for (of, records) in &of_targets {
         if !of.is_built {
             let sum: u128 = records.iter().map(Record::total).sum();
-            *elsewhere.entry(of.package).or_default() += sum;
+            *elsewhere.entry(of.package.clone()).or_default() += sum;
         } else if takes_part(&of.package, Lang::C) {
             let package = |_: &str| of.package.clone();
-            let part = consumed::consumed(&records, &of.said, |_| Lang::C, package, LOST_SHOWN);
+            let part = consumed::consumed(records, &of.said, |_| Lang::C, package, LOST_SHOWN);
             used.absorb(part, LOST_SHOWN);
         }
     }

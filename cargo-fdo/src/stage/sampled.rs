@@ -8,9 +8,10 @@ use crate::config::Profiles;
 use crate::fs;
 use crate::plan::{PhasePlan, Slice, Slices};
 use crate::profile::consumed::Language as Lang;
+use crate::profile::digest;
 use crate::profile::evidence::Evidence;
 use crate::profile::sample::consumed::{self, Function, Reader};
-use crate::profile::sample::gcov::{self, GcovProfile, Version};
+use crate::profile::sample::gcov::{self, GcovProfile, Version, lines};
 use crate::profile::sample::{SampleProfile, llvm_text};
 use crate::shim::evidence;
 use crate::store::Layout;
@@ -59,9 +60,7 @@ pub(super) fn prepare(
         Ok(Some(slice))
     };
     let gcc = |name: &str| match (&toolbox.samples, toolbox.c.family) {
-        (Some(samples), Family::Gcc) => {
-            gcc_slice(campaign, name, Version::of_gcc(samples.c_major), layout)
-        }
+        (Some(samples), Family::Gcc) => gcc_slice(campaign, name, samples.c_major, layout),
         _ => Ok(None),
     };
     Ok(Slices {
@@ -72,6 +71,7 @@ pub(super) fn prepare(
         c: text(campaign::C)?,
         c_frontend: None,
         gcc: gcc(campaign::GCC)?,
+        gcc_major: toolbox.samples.as_ref().map_or(0, |it| it.c_major),
         own: own::slices(campaign, profiles, text, gcc)?,
     })
 }
@@ -79,23 +79,22 @@ pub(super) fn prepare(
 fn gcc_slice(
     campaign: &Campaign,
     name: &str,
-    version: Version,
+    major: u32,
     layout: &Layout,
 ) -> Result<Option<Slice>, OptimizeError> {
-    let (Some(profile), Some((_, hash))) = (profile(campaign, name)?, campaign.slice(name)) else {
+    let version = Version::of_gcc(major);
+    let Some(profile) = profile(campaign, name)? else {
         return Ok(None);
     };
-    let file = layout
-        .slices()
-        .join(format!("{hash}-v{}.afdo", version.number()));
+    let profile = lines::for_gcc(&profile, major);
     let bytes = gcov::write(&GcovProfile::new(version, profile)).bytes;
+    // Of what gcc reads: another version of gcc, or of ours, makes another file of the same samples.
+    let hash = digest::short(&bytes, 8);
+    let file = layout.slices().join(format!("{hash}.afdo"));
     if std::fs::read(&file).ok().as_deref() != Some(&bytes) {
         fs::write_atomic(&file, &bytes)?;
     }
-    Ok(Some(Slice {
-        hash: hash.to_owned(),
-        file,
-    }))
+    Ok(Some(Slice { hash, file }))
 }
 
 /// A slice of a campaign, read.
@@ -154,15 +153,37 @@ pub(super) fn measure(
         c_packages.insert(package.clone());
     }
 
+    let mut of_targets = Vec::new();
+    for own in &slices.own {
+        for (slice, name, reader) in [
+            (&own.c, &own.c_name, Reader::Llvm),
+            (&own.gcc, &own.gcc_name, Reader::Gcc),
+        ] {
+            if let Some(slice) = slice
+                && let Some(of) = own::look(own, &slice.hash, plan, built, &objects)
+                && let Some(profile) = profile(campaign, name)?
+            {
+                of_targets.push((of, profile, reader));
+            }
+        }
+    }
     let parts = [
         (campaign::RUST, Lang::Rust, Reader::Llvm),
         (campaign::C, Lang::C, Reader::Llvm),
         (campaign::GCC, Lang::C, Reader::Gcc),
     ];
+    let as_read = |profile, reader| match reader {
+        Reader::Llvm => profile,
+        Reader::Gcc => lines::for_gcc(&profile, slices.gcc_major),
+    };
     let mut profiles = Vec::new();
     for (name, language, reader) in parts {
-        if let Some(profile) = profile(campaign, name)? {
-            profiles.push((profile, language, reader));
+        if let Some(mut profile) = profile(campaign, name)? {
+            let own = of_targets.iter().filter(|(_, _, of)| *of == reader);
+            if language == Lang::C {
+                own::subtract_samples(&mut profile, own.map(|(_, profile, _)| profile));
+            }
+            profiles.push((as_read(profile, reader), language, reader));
         }
     }
     let owners = campaign.owners()?;
@@ -170,9 +191,6 @@ pub(super) fn measure(
     let mut elsewhere: BTreeMap<String, u128> = BTreeMap::new();
     for (profile, language, reader) in &profiles {
         for (name, samples) in &profile.functions {
-            if *language == Lang::C && own::is_all_own(owners.get(name), plan) {
-                continue;
-            }
             let place = match language {
                 Lang::Rust => match rust_place(name, workspace, &built_crates) {
                     // perf sees the standard library too, which is compiled already.
@@ -202,36 +220,25 @@ pub(super) fn measure(
         }
     }
     let mut used = consumed::consumed(&functions, &said, LOST_SHOWN);
-    for own in &slices.own {
-        for (slice, name, reader) in [
-            (&own.c, &own.c_name, Reader::Llvm),
-            (&own.gcc, &own.gcc_name, Reader::Gcc),
-        ] {
-            let Some(slice) = slice else { continue };
-            let Some(of) = own::look(own, &slice.hash, plan, built, &objects) else {
-                continue;
-            };
-            let Some(profile) = profile(campaign, name)? else {
-                continue;
-            };
-            if !of.is_built {
-                let sum: u128 = profile.functions.values().map(consumed::weight).sum();
-                *elsewhere.entry(of.package).or_default() += sum;
-            } else if takes_part(&of.package, Lang::C) {
-                let functions: Vec<Function<'_>> = profile
-                    .functions
-                    .iter()
-                    .map(|(name, samples)| Function {
-                        name,
-                        samples,
-                        reader,
-                        language: Lang::C,
-                        package: of.package.clone(),
-                    })
-                    .collect();
-                let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
-                used.absorb(part, LOST_SHOWN);
-            }
+    for (of, profile, reader) in &of_targets {
+        if !of.is_built {
+            let sum: u128 = profile.functions.values().map(consumed::weight).sum();
+            *elsewhere.entry(of.package.clone()).or_default() += sum;
+        } else if takes_part(&of.package, Lang::C) {
+            let profile = as_read(profile.clone(), *reader);
+            let functions: Vec<Function<'_>> = profile
+                .functions
+                .iter()
+                .map(|(name, samples)| Function {
+                    name,
+                    samples,
+                    reader: *reader,
+                    language: Lang::C,
+                    package: of.package.clone(),
+                })
+                .collect();
+            let part = consumed::consumed(&functions, &of.said, LOST_SHOWN);
+            used.absorb(part, LOST_SHOWN);
         }
     }
     let mut elsewhere: Vec<(String, u128)> = elsewhere.into_iter().collect();

@@ -143,6 +143,7 @@ pub(super) fn run(session: &Session, args: &TrainArgs, jobs: &[Job]) -> Result<(
             &targets,
         ),
         targets,
+        ran: jobs.iter().flat_map(programs).collect(),
         partition: units::partition(&plan.state, Some(&built.built), &session.workspace),
     };
     let campaign = sampled::publish(session, &toolbox, material, &recorded, &|| {
@@ -180,6 +181,14 @@ fn recorder(session: &Session) -> Result<Recorder> {
         limits: session.config.sample.limits,
         duration: session.config.sample.duration,
     })
+}
+
+/// The names of programs that a job runs: its services', and its own where that is profiled.
+fn programs(job: &Job) -> Vec<String> {
+    match &job.kind {
+        JobKind::Commands(workload) => workload.bins().into_iter().map(str::to_owned).collect(),
+        JobKind::Cargo { .. } => Vec::new(),
+    }
 }
 
 fn say_where(session: &Session, done: &Sampled) -> Result<()> {

@@ -36,6 +36,7 @@
 //! So the writer cuts them and adds their samples up; and names of constructors and destructors in
 //! a form that no symbol has (`C4`, `D4`, GCC bug 64346) become `C2` and `D2`, as create_gcov does.
 
+pub mod lines;
 mod read;
 mod write;
 

@@ -9,7 +9,9 @@ use crate::profile::shares::Missing;
 use crate::profile::summary::Summary;
 use crate::report::usage::{HotRow, Part};
 use crate::stage::trained::{Function, Package};
-use crate::store::campaign::{CEntry, FailedEntry, LimitsEntry, Method, Partition, WorkloadEntry};
+use crate::store::campaign::{
+    BinaryEntry, CEntry, FailedEntry, LimitsEntry, Method, Partition, WorkloadEntry,
+};
 use std::collections::BTreeMap;
 
 /// What no name should be, and some are.
@@ -135,8 +137,22 @@ fn manifest() -> Manifest {
             excluded: 1,
             unseen: 2,
         }],
-        binaries: Vec::new(),
+        binaries: vec![binary(false), binary(true)],
         sampling: None,
+    }
+}
+
+fn binary(left_out: bool) -> BinaryEntry {
+    BinaryEntry {
+        name: NASTY.into(),
+        target: None,
+        share: 0.5,
+        workloads: Vec::new(),
+        functions: 1,
+        left_out,
+        files: Vec::new(),
+        own: BTreeMap::new(),
+        limits: LimitsEntry::default(),
     }
 }
 

@@ -4,12 +4,16 @@ use super::html::Html;
 use super::table::table;
 use super::{Training, date, duration};
 use crate::profile::consumed::Language;
+use crate::report::binaries::left_out;
 use crate::report::comparison::grid::Grid;
 use crate::report::usage::{self, UseReport};
 use crate::report::{self, LONGER, THIN, Weight};
 use crate::stage::lost::processes;
 use crate::store::campaign::Method;
 use crate::ui::{count, percent, plural};
+
+/// How many programs and shared libraries are listed.
+const BINARIES: usize = 30;
 
 /// How many packages are listed.
 const PACKAGES: usize = 30;
@@ -93,6 +97,7 @@ pub(super) fn write(html: &mut Html, training: &Training<'_>) {
         });
     }
     table(html, "Workloads", &workloads(training));
+    table(html, "Programs and shared libraries", &binaries(training));
     table(html, "Counts by language", &languages(training));
     table(html, "Counts by package", &packages(training));
     if training.used.is_none() {
@@ -216,6 +221,25 @@ fn workloads(training: &Training<'_>) -> Grid {
             workload
                 .slowdown
                 .map_or_else(|| "n/a".into(), |factor| format!("{factor:.2} times")),
+        ]);
+    }
+    grid
+}
+
+/// Nothing where all counts are of one.
+fn binaries(training: &Training<'_>) -> Grid {
+    let mut grid = Grid::new(["binary", "of all counts", "functions", "remark"]);
+    let binaries = &training.manifest.binaries;
+    for binary in binaries
+        .iter()
+        .filter(|_| binaries.len() > 1)
+        .take(BINARIES)
+    {
+        grid.rows.push(vec![
+            binary.name.clone(),
+            percent(binary.share),
+            count(binary.functions),
+            left_out(binary).unwrap_or_default().to_owned(),
         ]);
     }
     grid

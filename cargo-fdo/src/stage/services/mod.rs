@@ -30,6 +30,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The value of a placeholder.
@@ -69,6 +70,8 @@ pub(super) struct Services {
 #[derive(Debug)]
 struct Running {
     service: Service,
+    /// The value of [`MARK`] in its processes.
+    mark: String,
     served: Served,
     command: String,
     log: PathBuf,
@@ -128,9 +131,11 @@ impl Services {
                 Some(wrap) => wrap(&service.name, &call),
                 None => call,
             };
-            let served = spawn(family, service, &started_by, &log)?;
+            let mark = mark(&service.name);
+            let served = spawn(family, service, &mark, &started_by, &log)?;
             let running = Running {
                 service: service.clone(),
+                mark,
                 served,
                 command: shown,
                 log,
@@ -230,7 +235,7 @@ impl Running {
 
     /// Its processes: those that carry its mark, and those below them.
     fn members(&self) -> BTreeSet<i32> {
-        let mark = format!("{}={}", MARK, mark(&self.service.name));
+        let mark = format!("{MARK}={}", self.mark);
         let mut members = super::guard::marked(Path::new("/proc"), mark.as_bytes());
         if self.served.status().is_none() {
             members.insert(self.served.pid);
@@ -242,8 +247,11 @@ impl Running {
 /// The variable that says of which service a process is.
 const MARK: &str = "CARGO_FDO_SERVICE";
 
+/// Another one for each start: the builds of a comparison have services of the same name at the same time.
 fn mark(service: &str) -> String {
-    format!("{}/{service}", std::process::id())
+    static STARTS: AtomicU32 = AtomicU32::new(0);
+    let start = STARTS.fetch_add(1, Ordering::Relaxed);
+    format!("{}/{start}/{service}", std::process::id())
 }
 
 fn service_call(
@@ -289,6 +297,7 @@ fn has_counters(program: &Path) -> bool {
 fn spawn(
     family: &Family,
     service: &Service,
+    mark: &str,
     call: &Invocation,
     log: &Path,
 ) -> Result<Served, WorkloadError> {
@@ -297,7 +306,7 @@ fn spawn(
         .map_err(|error| crate::fs::FsError::new("write", log, error))?;
     let mut command = call.command();
     command
-        .env(MARK, mark(&service.name))
+        .env(MARK, mark)
         .stdin(Stdio::null())
         .stdout(file.0)
         .stderr(file.1);
