@@ -567,7 +567,8 @@ pub fn check_program(workload: &Workload, call: &Invocation) -> Result<(), Workl
     }
 }
 
-/// The calls of a workload, for `--dry-run`: `bin` says where binaries will be.
+/// The calls of a workload, for `--dry-run`, those of its services first: `bin` says where binaries
+/// will be.
 pub fn calls(
     workload: &Workload,
     root: &Path,
@@ -585,6 +586,10 @@ pub fn calls(
         })
     };
     let mut calls = Vec::new();
+    for service in &workload.services {
+        let Ok(call) = services::call_of(service, root, profile_files.run, &mut value);
+        calls.push(call);
+    }
     let parts = workload
         .prepare
         .iter()

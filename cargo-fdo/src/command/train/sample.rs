@@ -16,7 +16,7 @@ use crate::stage::{census, reading, units};
 use crate::store::campaign::{Method, WorkloadEntry};
 use crate::tool::Places;
 use crate::tool::perf::probe::{self, Sampling};
-use crate::tool::perf::{self, Perf};
+use crate::tool::perf::{self, Perf, Whom};
 use fdo_build::flags;
 use fdo_build::protocol::Phase;
 use std::path::PathBuf;
@@ -239,8 +239,25 @@ fn show(
                 for call in calls {
                     session.ui.data(call);
                 }
-                if let Some(run) = run {
+                let Some(run) = run else { continue };
+                if workload.services.is_empty() {
                     session.ui.data(under_perf(run));
+                } else {
+                    // Their numbers are not known yet.
+                    let names = workload
+                        .services
+                        .iter()
+                        .map(|it| format!("{{pid of {}}}", it.name));
+                    let names: Vec<String> = names.collect();
+                    let (sampling, limits) = (&recorder.sampling, &recorder.limits);
+                    let whom = Whom::Processes(Vec::new());
+                    let mut call = recorder
+                        .perf
+                        .attach(sampling, limits, &out, &whom, Some(&run));
+                    if let Some(at) = call.args.iter().position(|arg| arg == "-p") {
+                        call.args[at + 1] = names.join(",").into();
+                    }
+                    session.ui.data(call);
                 }
             }
         }

@@ -103,7 +103,7 @@ impl Services {
     ) -> Result<Services, WorkloadError> {
         let mut started = Services::default();
         for service in services {
-            let call = service_call(service, place, value)?;
+            let call = call_of(service, place.root, place.profile_file, value)?;
             let programs = programs(service, value)?;
             let ready = ready::Check::of(service, place, value)?;
             if let Some(address) = ready.address() {
@@ -254,21 +254,27 @@ fn mark(service: &str) -> String {
     format!("{}/{start}/{service}", std::process::id())
 }
 
-fn service_call(
+/// The call of a service, as it will be.
+///
+/// # Errors
+///
+/// Those of `value`.
+pub(super) fn call_of<E>(
     service: &Service,
-    place: Place<'_>,
-    value: Value<'_>,
-) -> Result<Invocation, WorkloadError> {
+    root: &Path,
+    profile_file: &str,
+    value: &mut dyn FnMut(&Placeholder) -> Result<OsString, E>,
+) -> Result<Invocation, E> {
     let mut call = service.run.invocation(value)?;
     for (name, template) in &service.env {
         call = call.env(name, template.expand(value)?);
     }
-    if let Some(dir) = profile_dir(place.profile_file, &service.name) {
-        call = call.env("LLVM_PROFILE_FILE", beside(place.profile_file, &dir));
+    if let Some(dir) = profile_dir(profile_file, &service.name) {
+        call = call.env("LLVM_PROFILE_FILE", beside(profile_file, &dir));
     }
     Ok(call.cwd(match &service.cwd {
-        Some(dir) => place.root.join(dir),
-        None => place.root.to_owned(),
+        Some(dir) => root.join(dir),
+        None => root.to_owned(),
     }))
 }
 
