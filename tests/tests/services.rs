@@ -126,6 +126,8 @@ fn services_start_in_order_and_their_counters_are_kept() {
     // Of the server alone: the load is not what one trains.
     run.stderr_has("1 raw profile");
     assert_gone(&t);
+    // What only asks whether it is ready has counters too.
+    assert!(!t.path("default.profraw").exists());
     let shown = t.cargo_fdo(["status"]).succeeds();
     shown.stdout_has("asks");
     let whole = t.campaign("rust.proftext");

@@ -429,6 +429,7 @@ pub(super) fn prepare_in(
             root: place.root,
             logs: &place.logs.join(Workload::file_name(&workload.name)),
             profile_file: place.profile_files.run,
+            stray_file: place.profile_files.prepare,
             wrap: simulated.wrap,
             patience: simulated.patience,
         },

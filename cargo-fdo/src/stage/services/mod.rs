@@ -48,6 +48,8 @@ pub(super) struct Place<'a> {
     pub(super) logs: &'a Path,
     /// `LLVM_PROFILE_FILE` of the workload; each service has a directory of its own beside.
     pub(super) profile_file: &'a str,
+    /// That of commands which only ask or stop a service.
+    pub(super) stray_file: &'a str,
     /// What each service is started by, instead of by itself: a simulator that counts
     /// instructions, say.
     pub(super) wrap: Option<Wrap<'a>>,

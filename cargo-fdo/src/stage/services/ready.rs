@@ -73,6 +73,7 @@ impl Check {
             Some(Ready::File(path)) => Check::File(place.root.join(text(path)?)),
             Some(Ready::Command(command)) => {
                 let call = command.invocation(value)?;
+                let call = call.env("LLVM_PROFILE_FILE", place.stray_file);
                 Check::Command(Box::new(call.cwd(place.root)))
             }
         })

@@ -33,7 +33,9 @@ impl Way {
         Ok(match &service.stop {
             Stop::Signal(name) => Way::Signal(name, signal(name)),
             Stop::Command(command) => {
-                Way::Command(Box::new(command.invocation(value)?.cwd(place.root)))
+                let call = command.invocation(value)?;
+                let call = call.env("LLVM_PROFILE_FILE", place.stray_file);
+                Way::Command(Box::new(call.cwd(place.root)))
             }
         })
     }
