@@ -29,9 +29,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The value of a placeholder.
 pub(super) type Value<'a> = &'a mut dyn FnMut(&Placeholder) -> Result<OsString, WorkloadError>;
@@ -322,4 +322,46 @@ fn spawn(
         let source = call.start_error(source);
         ServiceError::new(service, None, Fault::Start { source }).into()
     })
+}
+
+/// Runs a command to its end; `None` if it took longer than `limit` and was killed.
+fn bounded(call: &Invocation, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    const STEP: Duration = Duration::from_millis(10);
+    let mut command = call.command();
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    super::orphan::end_with_us(&mut command);
+    super::guard::mark(&mut command);
+    let mut child = command.spawn()?;
+    let start = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if start.elapsed() >= limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_that_hangs_is_given_up() {
+        let sh = |script: &str| Invocation::new("sh").args(["-c", script]);
+        let status = bounded(&sh("exit 3"), Duration::from_secs(60)).unwrap();
+        assert_eq!(status.and_then(|status| status.code()), Some(3));
+        let hangs = bounded(
+            &Invocation::new("sleep").arg("600"),
+            Duration::from_millis(50),
+        );
+        assert!(hangs.unwrap().is_none());
+    }
 }

@@ -10,13 +10,14 @@ use regex::RegexBuilder;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How often it is looked.
 const STEP: Duration = Duration::from_millis(20);
 /// How often a command is run that says it.
 const COMMAND_STEP: Duration = Duration::from_millis(200);
+/// How long such a command may take.
+const COMMAND_ANSWER: Duration = Duration::from_secs(10);
 /// How long a web server may take to answer.
 const ANSWER: Duration = Duration::from_secs(2);
 
@@ -96,14 +97,9 @@ impl Check {
             Check::Log(regex) => std::fs::read(&running.log)
                 .is_ok_and(|log| regex.is_match(&String::from_utf8_lossy(&log))),
             Check::File(path) => path.exists(),
-            Check::Command(call) => {
-                let mut command = call.command();
-                command
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::null())
-                    .stderr(Stdio::null());
-                command.status().is_ok_and(|status| status.success())
-            }
+            // One that hangs is asked again, until the service had its time.
+            Check::Command(call) => super::bounded(call, COMMAND_ANSWER)
+                .is_ok_and(|status| status.is_some_and(|status| status.success())),
         }
     }
 

@@ -9,7 +9,6 @@ use crate::stage::workload::WorkloadError;
 use crate::tool::Invocation;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether it has ended.
@@ -73,15 +72,12 @@ pub(super) fn stop(family: &Family, running: &Running) -> Result<Option<String>,
             format!("SIG{name}")
         }
         Way::Command(call) => {
-            let mut command = call.command();
-            command
-                .stdin(Stdio::null())
-                .stdout(Stdio::from(std::io::stderr()))
-                .stderr(Stdio::from(std::io::stderr()));
-            let status = command.status().map_err(|error| call.start_error(error));
-            match status {
-                Ok(status) if status.success() => {}
-                Ok(status) => {
+            let limit = running.service.grace * running.patience;
+            match super::bounded(call, limit).map_err(|error| call.start_error(error)) {
+                Ok(Some(status)) if status.success() => {}
+                // It hangs: then the service is as one that does not heed its signal.
+                Ok(None) => {}
+                Ok(Some(status)) => {
                     let command = call.to_string();
                     failed = Some(running.fault(Fault::StopFailed { command, status }));
                 }
