@@ -233,8 +233,10 @@ impl Workload {
             true => scenario.family.clone(),
             false => format!("{}/{name}", scenario.family),
         };
+        // The name in `scenarios`: what a program knows; values of the matrix have placeholders of their own.
+        let own = scenario.base.clone().unwrap_or(name);
         for template in self.templates_mut() {
-            template.bind(SCENARIO, &name);
+            template.bind(SCENARIO, &own);
         }
         self.scenario = Some(scenario);
     }
